@@ -1,0 +1,100 @@
+// Model: a graph file loaded, planned and recorded on a device, ready to run many times.
+#ifndef SPIRLOOM_MODEL_H_
+#define SPIRLOOM_MODEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirloom/runtime.h"
+#include "spirloom/status.h"
+#include "spirloom/types.h"
+
+namespace spirloom {
+
+struct ModelOptions {
+  // The storage of tensors that do not ask for one. kAuto chooses per device (buffer on a CPU
+  // device).
+  Storage storage = Storage::kAuto;
+  // Records GPU timestamps around each dispatch, for Profile().
+  bool profile = false;
+};
+
+// A graph input or output. Its bytes are dense, row-major and little-endian.
+struct TensorInfo {
+  std::string name;
+  DType dtype;
+  Shape shape;
+  size_t size;  // bytes
+};
+
+// What loading did. Times in nanoseconds, sizes in bytes.
+struct LoadStats {
+  uint64_t load_ns = 0;         // all of Load()
+  uint64_t pipeline_ns = 0;     // creating pipelines
+  size_t pipelines = 0;         // distinct ones
+  size_t dispatches = 0;        // per run
+  size_t barriers = 0;          // per run
+  size_t layout_copies = 0;     // inserted dispatches that change storage
+  size_t aliased_views = 0;     // nodes that became aliases
+  uint64_t constant_bytes = 0;  // packed weights on the device
+  uint64_t planned_bytes = 0;   // activation memory after planning
+  uint64_t naive_bytes = 0;     // activation memory with no sharing
+};
+
+// One dispatch of the recorded graph. `gpu_ns` is 0 unless the model was loaded with `profile`.
+struct DispatchProfile {
+  std::string node;     // the node's name in the model
+  std::string op;       // "aten.add.Tensor"
+  std::string variant;  // "add_f32_buffer"
+  uint32_t grid[3];     // invocations asked for
+  uint32_t workgroup[3];
+  uint64_t start_ns;  // from the first dispatch of the run
+  uint64_t gpu_ns;
+};
+
+namespace internal {
+struct ModelState;
+}
+
+// Owns the device memory, pipelines and recorded commands of one graph.
+// Thread safety: one call at a time per Model; different Models may run on different threads.
+class Model {
+ public:
+  // Loads the graph at `path`. Fails with kInvalidFile for a malformed file, kNotFound listing
+  // every (op, dtype, storage) that the runtime's libraries lack, kUnsupported for what the device
+  // cannot do, kOutOfMemory.
+  static Result<Model> Load(const Runtime& runtime, const std::string& path,
+                            const ModelOptions& options = {});
+  // The same from memory, which may be freed afterwards. A graph with its constants in another file
+  // is refused.
+  static Result<Model> LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
+                                      const ModelOptions& options = {});
+
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  std::span<const TensorInfo> inputs() const;
+  std::span<const TensorInfo> outputs() const;
+  const LoadStats& stats() const;
+
+  // Runs once and waits. inputs[i] holds exactly inputs()[i].size bytes; outputs[i] receives
+  // exactly outputs()[i].size.
+  Status Run(std::span<const std::span<const std::byte>> inputs,
+             std::span<const std::span<std::byte>> outputs);
+
+  // The dispatches of the last run, in order.
+  Result<std::vector<DispatchProfile>> Profile() const;
+
+ private:
+  explicit Model(std::unique_ptr<internal::ModelState> state);
+  std::unique_ptr<internal::ModelState> state_;
+};
+
+}  // namespace spirloom
+
+#endif  // SPIRLOOM_MODEL_H_

@@ -1,0 +1,43 @@
+// The vocabulary shared by the API, the registry and the file formats: element types, storages and
+// shapes.
+#ifndef SPIRLOOM_TYPES_H_
+#define SPIRLOOM_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spirloom {
+
+// Element types. The numbers are part of the file formats.
+enum class DType : uint8_t { kF32 = 0, kF16 = 1, kI32 = 2, kI8 = 3, kU8 = 4, kB8 = 5 };
+
+// Where a tensor lives on the device. The numbers are part of the file formats.
+//   buffer:    dense, row-major (NCHW for images), any rank up to 8.
+//   texture3d: a 3-D image, rank <= 4; the shape is padded on the left with ones to (N, C, H, W);
+//   the texel (w, h,
+//              n * ceil(C / 4) + c / 4) holds channels c .. c + 3; lanes at or beyond C hold zero.
+enum class Storage : uint8_t { kAuto = 0, kBuffer = 1, kTexture3D = 2 };
+
+// The greatest rank of a tensor.
+inline constexpr size_t kMaxRank = 8;
+
+// Sizes of the dimensions, outermost first. Rank 0 is a scalar.
+using Shape = std::vector<int64_t>;
+
+// Bytes of one element in memory: 4 for f32, 1 for b8.
+size_t ElementSize(DType dtype);
+
+// The short name used in ids ("f16") and the long one used in text and .npy files ("float16",
+// "bool").
+const char* ShortName(DType dtype);
+const char* LongName(DType dtype);
+const char* Name(Storage storage);
+
+// Returns e.g. "[1, 3, 224, 224]".
+std::string ToString(const Shape& shape);
+
+}  // namespace spirloom
+
+#endif  // SPIRLOOM_TYPES_H_

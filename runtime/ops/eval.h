@@ -1,0 +1,139 @@
+// What generated formula code is written in: the values of a call, and total arithmetic on them.
+//
+// Every function here is defined for every input. An index out of range, a division by zero, an
+// overflow of int64 or a list that grows beyond kMaxInts sets the error of `Eval` (the first one
+// stays) and returns a harmless value.
+#ifndef SPIRLOOM_RUNTIME_OPS_EVAL_H_
+#define SPIRLOOM_RUNTIME_OPS_EVAL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "spirloom/types.h"
+
+namespace spirloom::ops {
+
+inline constexpr size_t kMaxInts = 64;
+
+// A list of int64 with room for kMaxInts; lives on the stack.
+class Ints {
+ public:
+  Ints() = default;
+  Ints(std::initializer_list<int64_t> values);
+  explicit Ints(std::span<const int64_t> values);  // at most kMaxInts are taken
+
+  size_t size() const { return size_; }
+  int64_t operator[](size_t i) const { return values_[i]; }
+  int64_t& operator[](size_t i) { return values_[i]; }
+  const int64_t* begin() const { return values_.data(); }
+  const int64_t* end() const { return values_.data() + size_; }
+  // Returns false, and appends nothing, when full.
+  bool Append(int64_t value);
+  friend bool operator==(const Ints& a, const Ints& b);
+
+ private:
+  std::array<int64_t, kMaxInts> values_{};
+  size_t size_ = 0;
+};
+
+// The type of a tensor. `present` is false for an optional argument that is absent.
+struct TensorDesc {
+  DType dtype = DType::kF32;
+  Ints shape;
+  bool present = true;
+};
+
+// One argument of a call; the op's ArgInfo says which member holds it. Tensors are described, not
+// owned: they live as long as the Call's user keeps them.
+struct Value {
+  const TensorDesc* tensor = nullptr;
+  std::span<const TensorDesc* const> tensors;
+  int64_t i = 0;  // int, bool
+  double f = 0;
+  Ints ints;
+  std::string_view s;
+};
+
+// One use of an op. `outputs` is empty while OpInfo::infer runs.
+struct Call {
+  std::span<const Value> args;
+  std::span<const TensorDesc* const> outputs;
+};
+
+// Collects the first error and offers the expression language's operations and functions. Their
+// meaning is defined by codegen/expr (Python), which the same tests run against; docs/op-specs.md
+// lists them.
+class Eval {
+ public:
+  bool ok() const { return error_.empty(); }
+  // A sentence, e.g. "Index (4) is out of range of a list of 3."; empty when ok().
+  const std::string& error() const { return error_; }
+  void Fail(std::string message);
+  // Fails with "<text> does not hold (<left> vs <right>)." unless `condition`.
+  void Check(bool condition, const char* text);
+  void Check(bool condition, const char* text, int64_t left, int64_t right);
+
+  // Arithmetic. `/` of the language on ints is FloorDiv's `//`; `/` gives a float.
+  int64_t Add(int64_t a, int64_t b);
+  int64_t Sub(int64_t a, int64_t b);
+  int64_t Mul(int64_t a, int64_t b);
+  int64_t Neg(int64_t a);
+  int64_t FloorDiv(int64_t a, int64_t b);  // rounds to -infinity, as Python's //
+  int64_t Mod(int64_t a, int64_t b);       // takes the sign of b, as Python's %
+  int64_t CeilDiv(int64_t a, int64_t b);
+  int64_t RoundUp(int64_t a, int64_t multiple);
+  int64_t Abs(int64_t a);
+  int64_t ToInt(double a);  // truncates; fails outside int64
+
+  // Lists. Negative indices count from the end, slices clamp, as in Python.
+  int64_t Index(const Ints& v, int64_t i);
+  Ints Slice(const Ints& v, int64_t begin, int64_t end);
+  Ints Concat(const Ints& a, const Ints& b);
+  Ints Range(int64_t n);
+  Ints Fill(int64_t n, int64_t value);
+  int64_t Prod(const Ints& v);
+  int64_t Sum(const Ints& v);
+  int64_t Min(const Ints& v);
+  int64_t Max(const Ints& v);
+  Ints PadLeft(const Ints& v, int64_t n, int64_t fill);  // fails if v is longer than n
+  Ints PadRight(const Ints& v, int64_t n, int64_t fill);
+  Ints Replace(const Ints& v, int64_t i, int64_t value);
+  Ints Insert(const Ints& v, int64_t i, int64_t value);
+  Ints Remove(const Ints& v, const Ints& indices);
+  bool Contains(const Ints& v, int64_t value);
+  void Append(Ints& v, int64_t value);
+
+  // Shapes.
+  int64_t Wrap(int64_t dim, int64_t rank);       // -1 -> rank - 1; fails outside [-rank, rank)
+  Ints WrapAll(const Ints& dims, int64_t rank);  // also fails on a repeated dim
+  Ints Broadcast(const Ints& a, const Ints& b);  // fails when the shapes do not broadcast
+  Ints Strides(const Ints& shape);               // row-major
+  Ints BroadcastStrides(const Ints& shape,
+                        const Ints& out);  // of `shape` seen as `out`: 0 where it repeats
+
+  // Tensor lists.
+  const TensorDesc& At(std::span<const TensorDesc* const> tensors, int64_t i);
+  int64_t SumDims(std::span<const TensorDesc* const> tensors, int64_t dim,
+                  int64_t count);  // of the first `count`
+
+  // Writes the little-endian 4-byte value at `block` + `offset`; ints must fit int32. Out of the
+  // block: an error.
+  void PutInt(std::span<std::byte> block, size_t offset, int64_t value);
+  void PutFloat(std::span<std::byte> block, size_t offset, double value);
+  void PutInts(std::span<std::byte> block, size_t offset, const Ints& values,
+               size_t count);  // exactly `count`
+  uint32_t IntBits(int64_t value);
+  static uint32_t FloatBits(double value);
+
+ private:
+  std::string error_;
+};
+
+}  // namespace spirloom::ops
+
+#endif  // SPIRLOOM_RUNTIME_OPS_EVAL_H_
