@@ -46,6 +46,8 @@ struct TensorDesc {
   DType dtype = DType::kF32;
   Ints shape;
   bool present = true;
+  // Where this call finds it (`x.storage`); kAuto while the runtime has not chosen yet (infer, when).
+  Storage storage = Storage::kAuto;
 };
 
 // One argument of a call; the op's ArgInfo says which member holds it. Tensors are described, not

@@ -40,6 +40,9 @@ struct OperandInfo {
   bool list;      // the argument is a tensor list; dispatch i binds element i
   Access access;
   Storage storage;  // kAuto: the node's storage; else this one whatever the node's
+  // The storage is a further axis (`of: y.storage`): the tensor is bound wherever it lives, as
+  // TensorDesc::storage says. `storage` is kAuto then.
+  bool own_storage;
   // The op, if any, that turns the tensor into the form this kernel reads (weight packing): its
   // name, and a function that writes its arguments. The runtime runs it once at load when its
   // inputs are constant.
