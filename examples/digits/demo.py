@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Reads held-out handwritten digits on Vulkan and compares with PyTorch (`./dev demo`).
+
+Imports digits.onnx in f32 and in f16, runs every held-out image on both storages through
+spirloom-run, and prints accuracy, agreement, times, some digits and a profile. Exits with 1 when an
+f32 run disagrees with PyTorch on any image, or in any logit by more than 1e-4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from drawing import draw_row
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+LOGIT_TOLERANCE = 1e-4
+F16_LEAST_ACCURACY = 0.97
+DRAWN = 6
+PROFILE_ROWS = 12
+
+FloatArray = npt.NDArray[np.float32]
+
+
+class DemoError(Exception):
+    """A step failed; the message is what the user needs to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """What train.py set aside: pixels in 0 … 16, labels, and PyTorch's scores."""
+
+    pixels: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint8]
+    logits: FloatArray
+
+    @property
+    def input(self) -> FloatArray:
+        return self.pixels.astype(np.float32) / np.float32(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One model run over all images."""
+
+    precision: str
+    storage: str
+    logits: FloatArray
+    stats: dict[str, object]
+
+    def accuracy(self, data: HeldOut) -> float:
+        return float((self.logits.argmax(axis=1) == data.labels).mean())
+
+    def agreeing(self, data: HeldOut) -> int:
+        return int((self.logits.argmax(axis=1) == data.logits.argmax(axis=1)).sum())
+
+    def worst(self, data: HeldOut) -> float:
+        return float(np.abs(self.logits - data.logits).max())
+
+    def is_right(self, data: HeldOut) -> bool:
+        if self.precision == "f16":
+            return self.accuracy(data) >= F16_LEAST_ACCURACY
+        # `not <=` rather than `>`: a NaN is wrong.
+        return self.agreeing(data) == len(data.labels) and self.worst(data) <= LOGIT_TOLERANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The programs that the demo drives, and the folder it writes to."""
+
+    spirloom: Path
+    run: Path
+    folder: Path
+
+    def import_model(self, precision: str, images: int) -> Path:
+        model = self.folder / f"digits_{precision}.slg"
+        command = [self.spirloom, "import", HERE / "digits.onnx", "-o", model]
+        command += ["--dim", f"batch={images}"]
+        call([*command, "--fp16"] if precision == "f16" else command)
+        return model
+
+    def execute(self, model: Path, storage: str, *options: str | Path) -> str:
+        images = f"image={self.folder / 'image.npy'}"
+        command = [self.run, model, "--input", images, "--output-dir", self.folder]
+        return call([*command, "--storage", storage, *options])
+
+
+def call(command: list[str | Path]) -> str:
+    """Runs a program and returns what it printed."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise DemoError(f"Cannot run {command[0]}: {error.strerror}. Build it by: ./dev build") from error
+    if done.returncode != 0:
+        line = " ".join(str(part) for part in command)
+        raise DemoError(f"{line}\nends with exit code {done.returncode}:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def measure(tools: Tools, model: Path, precision: str, storage: str) -> Outcome:
+    stats = tools.folder / "stats.json"
+    tools.execute(model, storage, "--warmup", "2", "--repeat", "10", "--json", stats)
+    logits = np.load(tools.folder / "logits.npy")
+    return Outcome(precision, storage, logits, json.loads(stats.read_text()))
+
+
+def print_table(outcomes: list[Outcome], data: HeldOut) -> None:
+    count = len(data.labels)
+    print("dtype  storage    accuracy  as PyTorch  worst logit  load ms  run ms  µs/image")
+    for outcome in outcomes:
+        load, run = (float(str(outcome.stats[key])) for key in ("load_ms", "steady_min_ms"))
+        agreeing = f"{outcome.agreeing(data)}/{count}"
+        print(
+            f"{outcome.precision:<5}  {outcome.storage:<9}  {outcome.accuracy(data):8.2%}"
+            f"  {agreeing:>10}  {outcome.worst(data):11.1e}  {load:7.1f}  {run:6.2f}"
+            f"  {run / count * 1000:8.1f}{'' if outcome.is_right(data) else '  <- WRONG'}"
+        )
+
+
+def print_digits(outcome: Outcome, data: HeldOut) -> None:
+    """Draws some images; the first ones are those that the network gets wrong."""
+    predictions = outcome.logits.argmax(axis=1)
+    wrong = np.flatnonzero(predictions != data.labels)
+    right = np.flatnonzero(predictions == data.labels)
+    chosen = [*wrong[:2], *right[:DRAWN]][:DRAWN]
+    captions = []
+    for i in chosen:
+        missed = f", is {data.labels[i]}" if predictions[i] != data.labels[i] else ""
+        captions.append(f"reads {predictions[i]}{missed}")
+    print(draw_row([data.pixels[i, 0] for i in chosen], captions))
+
+
+def demonstrate(tools: Tools) -> bool:
+    data = HeldOut(*(np.load(HERE / f"{name}.npy") for name in ("images", "labels", "logits")))
+    np.save(tools.folder / "image.npy", data.input)
+    count = len(data.labels)
+    models = {precision: tools.import_model(precision, count) for precision in ("f32", "f16")}
+    outcomes = [
+        measure(tools, model, precision, storage)
+        for precision, model in models.items()
+        for storage in ("buffer", "texture3d")
+    ]
+    print(f"{count} scans of handwritten digits, kept out of training, on {outcomes[0].stats['device']}")
+    print(f"PyTorch reads {(data.logits.argmax(axis=1) == data.labels).mean():.2%} of them right.\n")
+    print_table(outcomes, data)
+    print()
+    print_digits(outcomes[0], data)
+    profile = tools.execute(models["f32"], "buffer", "--profile").splitlines()
+    print("Where the time goes (spirloom-run --profile, f32, buffer):")
+    print("\n".join(profile[:PROFILE_ROWS]))
+    right = all(outcome.is_right(data) for outcome in outcomes)
+    print(
+        f"\nEvery f32 run agrees with PyTorch on every image, logits within {LOGIT_TOLERANCE:g}."
+        if right
+        else "\nA run marked WRONG differs from PyTorch by more than it may."
+    )
+    return right
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")
+    parser.add_argument("--run", type=Path, default=ROOT / "build/release/bin/spirloom-run")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="spirloom-digits-") as folder:
+        try:
+            return 0 if demonstrate(Tools(arguments.spirloom, arguments.run, Path(folder))) else 1
+        except DemoError as error:
+            print(f"demo: {error}", file=sys.stderr)
+            return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
