@@ -1,0 +1,66 @@
+#ifndef SPIRLOOM_RUNTIME_OPS_OP_INDEX_H_
+#define SPIRLOOM_RUNTIME_OPS_OP_INDEX_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/ops/registry.h"
+#include "runtime/ops/shader_pack.h"
+#include "spirloom/library.h"
+#include "spirloom/status.h"
+
+namespace spirloom::ops {
+
+// A library and its checked pack.
+struct LoadedLibrary {
+  const ShaderLibrary* library;
+  ShaderPack pack;
+};
+
+// An op and the library (an index into OpIndex::libraries()) that its kernels' variants are in.
+struct OpEntry {
+  const OpInfo* op;
+  size_t library;
+};
+
+// A compiled kernel, ready to become a pipeline. Refers to the library.
+struct Variant {
+  const VariantRow* row;
+  std::string_view name;  // "add_f32_buffer"
+  std::span<const uint32_t> spirv;
+};
+
+// The ops of several libraries as one. Immutable, so thread-safe; the libraries must outlive it.
+class OpIndex {
+ public:
+  OpIndex() = default;  // no ops
+  // Fails with kInvalidArgument when two libraries have the same op (naming it and both), when one
+  // is null, or when a library's pack is of another build; with kInvalidFile for a malformed pack.
+  static Result<OpIndex> Create(std::span<const ShaderLibrary* const> libraries);
+
+  const std::vector<LoadedLibrary>& libraries() const { return libraries_; }
+  // All ops in order of name.
+  const std::vector<OpEntry>& ops() const { return ops_; }
+
+  // The op of this name ("aten.add.Tensor"), or null.
+  const OpEntry* FindOp(std::string_view name) const;
+  // The variant of one of the entry's kernels with this key (KernelInfo::variant_key), whatever the
+  // device needs for it; absent when the library does not hold it.
+  std::optional<Variant> FindVariant(const OpEntry& entry, uint64_t key) const;
+
+ private:
+  std::vector<LoadedLibrary> libraries_;
+  std::vector<OpEntry> ops_;
+};
+
+// Says a key in words, e.g. "softmax for dtype f16, storage texture3d". Axes after the first two
+// are given as numbers: ", further axes 1, 0".
+std::string DescribeKey(const KernelInfo& kernel, uint64_t key);
+
+}  // namespace spirloom::ops
+
+#endif  // SPIRLOOM_RUNTIME_OPS_OP_INDEX_H_

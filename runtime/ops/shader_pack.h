@@ -1,0 +1,51 @@
+#ifndef SPIRLOOM_RUNTIME_OPS_SHADER_PACK_H_
+#define SPIRLOOM_RUNTIME_OPS_SHADER_PACK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/ops/pack_format.h"
+#include "spirloom/status.h"
+
+namespace spirloom::ops {
+
+// Whether to hash all bytes: for packs from files; an embedded one is as trusted as the program.
+enum class PackCheck : uint8_t { kStructure, kContent };
+
+// A checked view of a shader pack (pack_format.h). Refers to the bytes it was opened from.
+class ShaderPack {
+ public:
+  // Checks every offset, count, order and name, so that the accessors below stay within `bytes`,
+  // which must be 8-byte aligned. Fails with kInvalidFile, naming the field and both values, and
+  // with kUnsupported for another version or a codec that this build lacks.
+  static Result<ShaderPack> Open(std::span<const std::byte> bytes, PackCheck check);
+
+  const PackHeader& header() const { return *header_; }
+  std::span<const VariantRow> variants() const { return variants_; }
+  std::span<const ModuleRow> modules() const { return modules_; }
+
+  // The variant with this key, or null.
+  const VariantRow* Find(uint64_t key) const;
+  // The variant's id, e.g. "add_f32_buffer". `row` is one of variants().
+  std::string_view Name(const VariantRow& row) const;
+  std::span<const uint32_t> Spirv(const VariantRow& row) const;
+  std::span<const uint32_t> Spirv(const ModuleRow& row) const;
+
+ private:
+  ShaderPack() = default;
+  Status CheckHeader() const;
+  Status CheckVariants() const;
+  Status CheckModules() const;
+
+  std::span<const std::byte> bytes_;
+  const PackHeader* header_ = nullptr;
+  std::span<const VariantRow> variants_;
+  std::span<const ModuleRow> modules_;
+  std::string_view strings_;
+};
+
+}  // namespace spirloom::ops
+
+#endif  // SPIRLOOM_RUNTIME_OPS_SHADER_PACK_H_

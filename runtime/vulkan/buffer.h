@@ -1,0 +1,42 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_BUFFER_H_
+#define SPIRLOOM_RUNTIME_VULKAN_BUFFER_H_
+
+#include <cstddef>
+
+#include "runtime/vulkan/device.h"
+#include "runtime/vulkan/memory.h"
+
+namespace spirloom::vulkan {
+
+// A storage and transfer buffer, with its own memory or at an offset into shared memory. Freed on
+// destruction; the GPU must be done with it.
+class Buffer {
+ public:
+  // A buffer of `size` > 0 bytes with memory of its own. Fails with kOutOfMemory, naming the size.
+  static Result<Buffer> Create(const Device& device, VkDeviceSize size, MemoryUse use);
+  // A buffer without memory; Bind() comes next.
+  static Result<Buffer> CreateUnbound(const Device& device, VkDeviceSize size);
+
+  // Puts the buffer at `offset` of `memory`, which must outlive its use; `offset` is a multiple of
+  // requirements().alignment.
+  Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
+
+  VkBuffer handle() const { return handle_.get(); }
+  VkDeviceSize size() const { return size_; }
+  const VkMemoryRequirements& requirements() const { return requirements_; }
+  // The host's view of byte 0; null for device-only memory.
+  std::byte* mapped() const { return mapped_; }
+
+ private:
+  Buffer() = default;
+
+  DeviceMemory memory_;  // empty when the memory is shared
+  DeviceHandle<VkBuffer, &VolkDeviceTable::vkDestroyBuffer> handle_;
+  VkDeviceSize size_ = 0;
+  VkMemoryRequirements requirements_{};
+  std::byte* mapped_ = nullptr;
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_BUFFER_H_

@@ -1,0 +1,55 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_COMMAND_BUFFER_H_
+#define SPIRLOOM_RUNTIME_VULKAN_COMMAND_BUFFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/vulkan/buffer.h"
+#include "runtime/vulkan/device.h"
+#include "runtime/vulkan/pipeline.h"
+#include "runtime/vulkan/timestamps.h"
+
+namespace spirloom::vulkan {
+
+// A primary command buffer with a pool of its own, so that different ones may be recorded on
+// different threads. May be submitted any number of times, one after another; what it refers to
+// must outlive its last execution.
+class CommandBuffer {
+ public:
+  static Result<CommandBuffer> Create(const Device& device);
+
+  // Starts recording anew.
+  Status Begin();
+  Status End();
+
+  void BindPipeline(const ComputePipeline& pipeline);
+  void BindDescriptorSet(const BindingLayout& layout, VkDescriptorSet set);
+  // `data` is the whole block, a multiple of 4 bytes; nothing happens when it is empty.
+  void PushConstants(const BindingLayout& layout, std::span<const std::byte> data);
+  // Group counts must be within the device's maxComputeWorkGroupCount.
+  void Dispatch(uint32_t groups_x, uint32_t groups_y, uint32_t groups_z);
+  void CopyBuffer(VkBuffer source, VkDeviceSize source_offset, VkBuffer target,
+                  VkDeviceSize target_offset, VkDeviceSize size);
+  void Barrier(VkPipelineStageFlags source, VkPipelineStageFlags target,
+               std::span<const VkMemoryBarrier> memory,
+               std::span<const VkBufferMemoryBarrier> buffers,
+               std::span<const VkImageMemoryBarrier> images);
+  // Must come before the first WriteTimestamp of each execution.
+  void ResetTimestamps(const TimestampPool& pool);
+  // Written when the commands before it have passed `stage`.
+  void WriteTimestamp(const TimestampPool& pool, uint32_t query, VkPipelineStageFlagBits stage);
+
+  VkCommandBuffer handle() const { return handle_; }
+
+ private:
+  CommandBuffer() = default;
+  const VolkDeviceTable& fn() const { return pool_.device().fn(); }
+
+  DeviceHandle<VkCommandPool, &VolkDeviceTable::vkDestroyCommandPool> pool_;
+  VkCommandBuffer handle_ = VK_NULL_HANDLE;
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_COMMAND_BUFFER_H_

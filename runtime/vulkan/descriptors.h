@@ -1,0 +1,85 @@
+// Descriptor set layouts, pools and updates for sets of storage buffers and images.
+#ifndef SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_
+#define SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "runtime/ops/pack_format.h"
+#include "runtime/vulkan/device.h"
+
+namespace spirloom::vulkan {
+
+VkDescriptorType ToDescriptorType(ops::BindingType type);
+
+// What a pipeline is called with: its pipeline layout, and the layout of its one descriptor set.
+struct BindingLayout {
+  VkPipelineLayout pipeline = VK_NULL_HANDLE;
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;
+};
+
+// Makes each distinct layout once and owns them all. Thread-safe.
+class LayoutCache {
+ public:
+  explicit LayoutCache(const Device& device) : device_(&device) {}
+
+  // The layout with binding i of type types[i] and `push_bytes` of push constants (a multiple of
+  // 4).
+  Result<BindingLayout> Get(std::span<const ops::BindingType> types, uint32_t push_bytes);
+
+ private:
+  using SetLayout =
+      DeviceHandle<VkDescriptorSetLayout, &VolkDeviceTable::vkDestroyDescriptorSetLayout>;
+  using Layout = DeviceHandle<VkPipelineLayout, &VolkDeviceTable::vkDestroyPipelineLayout>;
+  using Types = std::vector<ops::BindingType>;
+
+  Result<VkDescriptorSetLayout> GetSet(const Types& types);
+
+  const Device* device_;
+  std::mutex mutex_;
+  std::map<Types, SetLayout> sets_;
+  std::map<std::pair<Types, uint32_t>, Layout> layouts_;
+};
+
+// How many sets and descriptors a pool must hold.
+struct DescriptorCounts {
+  uint32_t sets = 0;
+  uint32_t storage_buffers = 0;
+  uint32_t sampled_images = 0;
+  uint32_t storage_images = 0;
+
+  // Counts one more set with these bindings.
+  void Add(std::span<const ops::BindingType> types);
+};
+
+// Owns descriptor sets, which live as long as it does.
+class DescriptorPool {
+ public:
+  static Result<DescriptorPool> Create(const Device& device, const DescriptorCounts& counts);
+
+  Result<VkDescriptorSet> Allocate(VkDescriptorSetLayout layout);
+
+ private:
+  DescriptorPool() = default;
+  DeviceHandle<VkDescriptorPool, &VolkDeviceTable::vkDestroyDescriptorPool> handle_;
+};
+
+// What one binding refers to: `buffer` (a byte range) or `view`, by `type`.
+struct Descriptor {
+  ops::BindingType type = ops::BindingType::kStorageBuffer;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;  // a multiple of minStorageBufferOffsetAlignment
+  VkDeviceSize range = VK_WHOLE_SIZE;
+  VkImageView view = VK_NULL_HANDLE;
+};
+
+// Writes binding i of `set` from descriptors[i].
+void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,
+                         std::span<const Descriptor> descriptors);
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_

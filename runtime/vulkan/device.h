@@ -1,0 +1,107 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_DEVICE_H_
+#define SPIRLOOM_RUNTIME_VULKAN_DEVICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "runtime/vulkan/physical_device.h"
+#include "runtime/vulkan/vk.h"
+
+namespace spirloom::vulkan {
+
+// How often costly things have happened on a device since it was created. Running a model must
+// change none but `submits`.
+struct DeviceCounters {
+  std::atomic<uint64_t> memory_allocations{0};
+  std::atomic<uint64_t> memory_frees{0};
+  std::atomic<uint64_t> allocated_bytes{0};  // now, not in total
+  std::atomic<uint64_t> recordings{0};       // command buffers begun
+  std::atomic<uint64_t> descriptor_updates{0};
+  std::atomic<uint64_t> pipelines{0};
+  std::atomic<uint64_t> submits{0};
+};
+
+// A VkDevice with one compute queue and its own function table. Every object below is made from a
+// Device and must be destroyed before it. Thread-safe.
+class Device {
+ public:
+  // Enables every capability that the physical device reports; buffer access is not robust.
+  // `instance` must outlive the device.
+  static Result<std::unique_ptr<Device>> Create(const Instance& instance,
+                                                const PhysicalDevice& physical);
+
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  ~Device();
+
+  VkDevice handle() const { return handle_; }
+  const VolkDeviceTable& fn() const { return functions_; }
+  const PhysicalDevice& physical() const { return physical_; }
+  const VkPhysicalDeviceLimits& limits() const { return physical_.properties.limits; }
+  uint64_t capabilities() const { return physical_.capabilities; }
+  uint32_t queue_family() const { return *physical_.queue_family; }
+  bool unified_memory() const { return physical_.unified_memory(); }
+  DeviceCounters& counters() const { return counters_; }
+
+  // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.
+  Status Submit(VkCommandBuffer commands, VkFence fence) const;
+  // Submits and waits until it is done.
+  Status SubmitAndWait(VkCommandBuffer commands) const;
+  Status WaitIdle() const;
+
+  // Names an object in validation messages; nothing without debug utils.
+  template <typename Handle>
+  void SetName(VkObjectType type, Handle handle, const std::string& name) const {
+    if (debug_utils_) SetObjectName(type, (uint64_t)handle, name);  // NOLINT: pointer or integer
+  }
+
+ private:
+  Device(const PhysicalDevice& physical) : physical_(physical) {}
+  void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;
+
+  PhysicalDevice physical_;
+  VkDevice handle_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  VolkDeviceTable functions_{};
+  bool debug_utils_ = false;
+  mutable std::mutex queue_mutex_;
+  mutable DeviceCounters counters_;
+};
+
+// Owns one Vulkan object of a device. Moves; empty after a move.
+template <typename T, auto kDestroy>
+class DeviceHandle {
+ public:
+  DeviceHandle() = default;
+  DeviceHandle(const Device& device, T handle) : device_(&device), handle_(handle) {}
+  DeviceHandle(DeviceHandle&& other) noexcept { swap(other); }
+  DeviceHandle& operator=(DeviceHandle&& other) noexcept {
+    DeviceHandle(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~DeviceHandle() {
+    if (handle_ != VK_NULL_HANDLE) {
+      (device_->fn().*kDestroy)(device_->handle(), handle_, /*pAllocator=*/nullptr);
+    }
+  }
+
+  T get() const { return handle_; }
+  const Device& device() const { return *device_; }
+
+ private:
+  void swap(DeviceHandle& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+  }
+
+  const Device* device_ = nullptr;
+  T handle_ = VK_NULL_HANDLE;
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_DEVICE_H_

@@ -1,0 +1,25 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_FENCE_H_
+#define SPIRLOOM_RUNTIME_VULKAN_FENCE_H_
+
+#include "runtime/vulkan/device.h"
+
+namespace spirloom::vulkan {
+
+// Signalled by a submission when it is done.
+class Fence {
+ public:
+  static Result<Fence> Create(const Device& device);
+
+  // Waits for the signal, without a limit, and resets. Fails with kDeviceLost.
+  Status WaitAndReset();
+
+  VkFence handle() const { return handle_.get(); }
+
+ private:
+  Fence() = default;
+  DeviceHandle<VkFence, &VolkDeviceTable::vkDestroyFence> handle_;
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_FENCE_H_

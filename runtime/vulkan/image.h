@@ -1,0 +1,45 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_IMAGE_H_
+#define SPIRLOOM_RUNTIME_VULKAN_IMAGE_H_
+
+#include "runtime/vulkan/device.h"
+#include "runtime/vulkan/memory.h"
+#include "spirloom/types.h"
+
+namespace spirloom::vulkan {
+
+// The format of texture3d texels: four elements of `dtype`; b8 is stored as u8.
+VkFormat TexelFormat(DType dtype);
+
+// A 3-D storage and sampled image and its view, always used in layout GENERAL; the first use is a
+// barrier from UNDEFINED. Freed on destruction; the GPU must be done with it.
+class Image {
+ public:
+  // Extents are texels, all > 0. Fails with kUnsupported beyond maxImageDimension3D, with
+  // kOutOfMemory.
+  static Result<Image> Create(const Device& device, VkExtent3D extent, VkFormat format);
+  // An image without memory or view; Bind() comes next.
+  static Result<Image> CreateUnbound(const Device& device, VkExtent3D extent, VkFormat format);
+
+  // Puts the image at `offset` of `memory`, which must outlive its use, and makes the view.
+  Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
+
+  VkImage handle() const { return handle_.get(); }
+  VkImageView view() const { return view_.get(); }
+  VkExtent3D extent() const { return extent_; }
+  VkFormat format() const { return format_; }
+  const VkMemoryRequirements& requirements() const { return requirements_; }
+
+ private:
+  Image() = default;
+
+  DeviceMemory memory_;  // empty when the memory is shared
+  DeviceHandle<VkImage, &VolkDeviceTable::vkDestroyImage> handle_;
+  DeviceHandle<VkImageView, &VolkDeviceTable::vkDestroyImageView> view_;
+  VkExtent3D extent_{};
+  VkFormat format_ = VK_FORMAT_UNDEFINED;
+  VkMemoryRequirements requirements_{};
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_IMAGE_H_

@@ -1,0 +1,52 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_MEMORY_H_
+#define SPIRLOOM_RUNTIME_VULKAN_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "runtime/vulkan/device.h"
+
+namespace spirloom::vulkan {
+
+// Who touches the memory. kUpload and kReadback are mapped and coherent: no flushes.
+enum class MemoryUse : uint8_t {
+  kDevice,    // the device only
+  kUpload,    // written by the host, in order
+  kReadback,  // read (or written) by the host in any order: cached
+};
+
+// The memory type for `use` among the types of `type_bits`: the first of the best flags offered.
+// Absent when none fits.
+std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory,
+                                         uint32_t type_bits, MemoryUse use);
+
+// A VkDeviceMemory, mapped for its whole life unless its use is kDevice. Freed on destruction; the
+// GPU must be done with it, and buffers and images bound to it must be gone or never used again.
+class DeviceMemory {
+ public:
+  // Fails with kOutOfMemory, naming the size, beyond maxMemoryAllocationSize or when the device has
+  // no more.
+  static Result<DeviceMemory> Create(const Device& device, VkDeviceSize size, uint32_t type_bits,
+                                     MemoryUse use);
+
+  DeviceMemory() = default;
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  ~DeviceMemory();
+
+  VkDeviceMemory handle() const { return handle_; }
+  VkDeviceSize size() const { return size_; }
+  // The host's view of byte 0; null for kDevice.
+  std::byte* mapped() const { return mapped_; }
+
+ private:
+  const Device* device_ = nullptr;
+  VkDeviceMemory handle_ = VK_NULL_HANDLE;
+  VkDeviceSize size_ = 0;
+  std::byte* mapped_ = nullptr;
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_MEMORY_H_

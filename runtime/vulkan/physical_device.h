@@ -1,0 +1,52 @@
+// The devices of the machine: what they report, and which of them a name, an index or the default
+// order selects.
+#ifndef SPIRLOOM_RUNTIME_VULKAN_PHYSICAL_DEVICE_H_
+#define SPIRLOOM_RUNTIME_VULKAN_PHYSICAL_DEVICE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/vulkan/instance.h"
+#include "runtime/vulkan/vk.h"
+#include "spirloom/runtime.h"
+
+namespace spirloom::vulkan {
+
+// A VkPhysicalDevice and the facts the runtime asks of it. A value; lives as long as its Instance.
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  VkPhysicalDeviceProperties properties{};  // with .limits
+  VkPhysicalDeviceMemoryProperties memory{};
+  uint64_t max_memory_allocation_size = 0;
+  uint8_t pipeline_cache_uuid[VK_UUID_SIZE]{};
+  // Bit i: ops::Capability i.
+  uint64_t capabilities = 0;
+  uint32_t subgroup_size = 0;
+  // A family with compute, preferably without graphics; absent when there is none.
+  std::optional<uint32_t> queue_family;
+  // 0: the queue has no timestamps.
+  uint32_t timestamp_valid_bits = 0;
+  std::vector<std::string> extensions;
+  DeviceInfo info;  // what the public API shows
+
+  bool HasExtension(const std::string& name) const;
+  // Whether the host can map the memory that the device computes in at no cost: integrated and CPU
+  // devices.
+  bool unified_memory() const;
+};
+
+// Lists the devices in the order in which an index selects them: discrete, integrated, other, cpu,
+// each as the loader lists them.
+Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance);
+
+// The position in `devices` that `choice` selects: an index, a part of a name (letter case is
+// ignored), or "" for the first usable one. Fails with kNotFound when there are no devices, with
+// kInvalidArgument for a device that does not exist (listing those that do), with kUnsupported for
+// one that is not usable.
+Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice);
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_PHYSICAL_DEVICE_H_

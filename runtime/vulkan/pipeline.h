@@ -1,0 +1,48 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_PIPELINE_H_
+#define SPIRLOOM_RUNTIME_VULKAN_PIPELINE_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/vulkan/descriptors.h"
+#include "runtime/vulkan/device.h"
+
+namespace spirloom::vulkan {
+
+// What a compute pipeline is made from. `spirv` and `bindings` are referred to, not copied.
+struct PipelineDesc {
+  std::string name;  // for messages and debuggers: the variant id
+  std::span<const uint32_t> spirv;
+  std::span<const ops::BindingType> bindings;
+  uint32_t push_bytes = 0;
+  std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialisation constants 0, 1, 2
+  std::vector<uint32_t> constants;             // specialisation constants 3, 4, …: their bits
+};
+
+// A VkPipeline. Its layout belongs to the LayoutCache it was made with, which must outlive it.
+class ComputePipeline {
+ public:
+  static Result<ComputePipeline> Create(const Device& device, LayoutCache& layouts,
+                                        VkPipelineCache cache, const PipelineDesc& desc);
+
+  VkPipeline handle() const { return handle_.get(); }
+  const BindingLayout& layout() const { return layout_; }
+
+ private:
+  ComputePipeline() = default;
+  DeviceHandle<VkPipeline, &VolkDeviceTable::vkDestroyPipeline> handle_;
+  BindingLayout layout_;
+};
+
+// Creates pipelines on all cores; result i is from descs[i]. The error is that of the first in
+// order that fails.
+Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, LayoutCache& layouts,
+                                                     VkPipelineCache cache,
+                                                     std::span<const PipelineDesc> descs);
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_PIPELINE_H_
