@@ -1,0 +1,33 @@
+# Options of the build, and the interface target every target of ours links: spirloom_warnings.
+include_guard(GLOBAL)
+
+set(SPIRLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+option(SPIRLOOM_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  endif()
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+if(SPIRLOOM_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "SPIRLOOM_FUZZ needs Clang; the compiler is ${CMAKE_CXX_COMPILER_ID}. "
+                      "Use `cmake --preset clang`.")
+endif()
+
+# Language level, warnings and code generation flags. Linked PRIVATE, so users inherit none of it.
+add_library(spirloom_warnings INTERFACE)
+target_compile_features(spirloom_warnings INTERFACE cxx_std_20)
+target_compile_options(spirloom_warnings INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror
+    -fvisibility=hidden;-fvisibility-inlines-hidden;-ffunction-sections;-fdata-sections>
+  $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:/W4;/WX;/permissive->)
+target_link_options(spirloom_warnings INTERFACE
+  $<$<PLATFORM_ID:Linux>:LINKER:--gc-sections>)
+if(SPIRLOOM_SANITIZE)
+  target_compile_options(spirloom_warnings INTERFACE
+    "-fsanitize=${SPIRLOOM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(spirloom_warnings INTERFACE "-fsanitize=${SPIRLOOM_SANITIZE}")
+endif()

@@ -1,0 +1,64 @@
+# Finds the Python that runs the code generator: 3.11 or newer, with Jinja2 and PyYAML. The
+# distribution's own /usr/bin/python3 is tried first; another one may come before it on PATH and
+# lack the modules. The choice is the cache variable SPIRLOOM_PYTHON, which a user may set.
+include_guard(GLOBAL)
+
+# spirloom_python_works(RESULT PYTHON): whether the interpreter can run the generator.
+function(spirloom_python_works result python)
+  if(ARGN)
+    message(FATAL_ERROR "spirloom_python_works: unexpected arguments: ${ARGN}")
+  endif()
+  set(${result} FALSE PARENT_SCOPE)
+  if(EXISTS "${python}")
+    execute_process(
+      COMMAND "${python}" -c "import sys, jinja2, yaml; sys.exit(sys.version_info < (3, 11))"
+      RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+      set(${result} TRUE PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
+# spirloom_find_python(): sets the cache variable SPIRLOOM_PYTHON, or stops with the remedy.
+function(spirloom_find_python)
+  if(SPIRLOOM_PYTHON)
+    set(candidates "${SPIRLOOM_PYTHON}")
+  else()
+    find_program(SPIRLOOM_PATH_PYTHON NAMES python3 python)
+    mark_as_advanced(SPIRLOOM_PATH_PYTHON)
+    set(candidates /usr/bin/python3 "${SPIRLOOM_PATH_PYTHON}")
+  endif()
+  foreach(candidate IN LISTS candidates)
+    spirloom_python_works(works "${candidate}")
+    if(works)
+      set(SPIRLOOM_PYTHON "${candidate}" CACHE FILEPATH "Python that runs the code generator")
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR
+    "No Python 3.11 or newer with the modules jinja2 and yaml among: ${candidates}.\n"
+    "On Debian and Ubuntu: apt-get install python3 python3-jinja2 python3-yaml. "
+    "Or name one with -DSPIRLOOM_PYTHON=/path/to/python3.")
+endfunction()
+
+# spirloom_add_venv(TARGET SCHEMA...): a target, part of `all`, that makes <source>/.venv over
+# SPIRLOOM_PYTHON: the distribution's packages, codegen and the front end visible, Python bindings
+# of the FlatBuffers schemas installed, the launcher bin/spirloom. It appears whole or not at all.
+function(spirloom_add_venv target)
+  set(venv "${PROJECT_SOURCE_DIR}/.venv")
+  set(tool "${PROJECT_SOURCE_DIR}/cmake/make_venv.py")
+  add_custom_command(
+    OUTPUT "${venv}/bin/spirloom"
+    COMMAND "${SPIRLOOM_PYTHON}" "${tool}" --root "${PROJECT_SOURCE_DIR}" --venv "${venv}"
+            --flatc "${SPIRLOOM_FLATC}" ${ARGN}
+    DEPENDS "${tool}" ${ARGN}
+    COMMENT "Making .venv"
+    VERBATIM)
+  add_custom_target(${target} ALL DEPENDS "${venv}/bin/spirloom")
+endfunction()
+
+spirloom_find_python()
+if(PROJECT_IS_TOP_LEVEL)
+  spirloom_add_venv(spirloom_venv
+    "${PROJECT_SOURCE_DIR}/schema/graph.fbs" "${PROJECT_SOURCE_DIR}/schema/cases.fbs")
+endif()
