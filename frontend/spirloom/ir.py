@@ -1,0 +1,154 @@
+"""A graph in memory: what importers build, passes rewrite and graph_file stores.
+
+Tensors and nodes are compared by identity. A tensor is produced by at most one node; one with
+`data` is a constant. Nodes stand in topological order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class DType(StrEnum):
+    """Element types, named as in op specs; the order is that of the graph file."""
+
+    F32 = "f32"
+    F16 = "f16"
+    I32 = "i32"
+    I8 = "i8"
+    U8 = "u8"
+    B8 = "b8"
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The little-endian NumPy type that holds the same bytes."""
+        return _NUMPY[self]
+
+    @property
+    def long_name(self) -> str:
+        """The name in text for people: float32, bool, …"""
+        return self.numpy.name
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any]) -> DType | None:
+        """The type for a NumPy type, or None if Spirloom has none."""
+        return next((d for d, n in _NUMPY.items() if n == dtype.newbyteorder("<")), None)
+
+
+_NUMPY: dict[DType, np.dtype[Any]] = {
+    DType.F32: np.dtype("<f4"),
+    DType.F16: np.dtype("<f2"),
+    DType.I32: np.dtype("<i4"),
+    DType.I8: np.dtype("i1"),
+    DType.U8: np.dtype("u1"),
+    DType.B8: np.dtype("?"),
+}
+
+
+class Storage(StrEnum):
+    """Where a tensor asks to live; the order is that of the graph file."""
+
+    AUTO = "auto"
+    BUFFER = "buffer"
+    TEXTURE3D = "texture3d"
+
+
+@dataclass(slots=True, eq=False)
+class Tensor:
+    """A value of a graph. `name` is a hint except for inputs and outputs."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    data: Array | None = None
+    storage: Storage = Storage.AUTO
+
+    @property
+    def size(self) -> int:
+        """Bytes of the dense array."""
+        return prod(self.shape) * self.dtype.numpy.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+# Ints are a tuple of int, a tensor list is a non-empty tuple of Tensor.
+ArgValue = Tensor | tuple[Tensor, ...] | int | float | bool | tuple[int, ...] | str | None
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One call of an operator, with every argument of its schema in order."""
+
+    op: str
+    args: tuple[ArgValue, ...]
+    outputs: tuple[Tensor, ...]
+    name: str = ""
+
+    def inputs(self) -> Iterator[Tensor]:
+        """The tensors read, in argument order, repeats included."""
+        for arg in self.args:
+            if isinstance(arg, Tensor):
+                yield arg
+            elif isinstance(arg, tuple):
+                yield from (item for item in arg if isinstance(item, Tensor))
+
+    def replace_inputs(self, mapping: dict[Tensor, Tensor]) -> None:
+        """Reads `mapping[t]` wherever it read t."""
+        self.args = tuple(_replaced(arg, mapping) for arg in self.args)
+
+
+def _replaced(arg: ArgValue, mapping: dict[Tensor, Tensor]) -> ArgValue:
+    if isinstance(arg, Tensor):
+        return mapping.get(arg, arg)
+    if isinstance(arg, tuple) and arg and isinstance(arg[0], Tensor):
+        return tuple(mapping.get(t, t) for t in arg if isinstance(t, Tensor))
+    return arg
+
+
+@dataclass(slots=True, eq=False)
+class Graph:
+    """A network: its inputs and outputs, and its nodes in topological order."""
+
+    inputs: list[Tensor] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    producer: str = ""
+
+    def tensors(self) -> list[Tensor]:
+        """Every tensor once: inputs, then each node's in order, then outputs."""
+        seen: dict[Tensor, None] = dict.fromkeys(self.inputs)
+        for node in self.nodes:
+            seen.update(dict.fromkeys(node.inputs()))
+            seen.update(dict.fromkeys(node.outputs))
+        seen.update(dict.fromkeys(self.outputs))
+        return list(seen)
+
+    def uses(self) -> dict[Tensor, list[Node]]:
+        """The nodes that read each tensor, once per read."""
+        result: dict[Tensor, list[Node]] = {}
+        for node in self.nodes:
+            for tensor in node.inputs():
+                result.setdefault(tensor, []).append(node)
+        return result
+
+    def producers(self) -> dict[Tensor, Node]:
+        """The node that writes each computed tensor."""
+        return {tensor: node for node in self.nodes for tensor in node.outputs}
+
+
+def constant(name: str, values: Array) -> Tensor:
+    """A constant tensor of an array whose type Spirloom has."""
+    dtype = DType.of(values.dtype)
+    assert dtype is not None, f"no DType for {values.dtype}"
+    data = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
+    return Tensor(name, dtype, tuple(values.shape), data)

@@ -1,0 +1,22 @@
+"""The FlatBuffers classes flatc generates from schema/graph.fbs (see cmake/make_venv.py)."""
+
+from spirloom_schema.Arg import Arg, ArgT
+from spirloom_schema.ArgKind import ArgKind
+from spirloom_schema.Constant import Constant, ConstantT
+from spirloom_schema.Graph import Graph, GraphT
+from spirloom_schema.Node import Node, NodeT
+from spirloom_schema.Tensor import Tensor, TensorT
+
+__all__ = [
+    "Arg",
+    "ArgKind",
+    "ArgT",
+    "Constant",
+    "ConstantT",
+    "Graph",
+    "GraphT",
+    "Node",
+    "NodeT",
+    "Tensor",
+    "TensorT",
+]
