@@ -42,7 +42,7 @@ def generate_schema_bindings(flatc: Path, schemas: list[Path], site: Path) -> No
                 re.sub(r"^namespace spirloom\.schema;", "namespace spirloom_schema;", text, flags=re.M),
                 encoding="utf-8",
             )
-        subprocess.run([flatc, "--python", "-o", site, *copies], check=True)
+        subprocess.run([flatc, "--python", "--gen-object-api", "-o", site, *copies], check=True)
 
 
 def fill(folder: Path, final: Path, arguments: argparse.Namespace) -> None:
