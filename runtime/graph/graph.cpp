@@ -1,0 +1,53 @@
+#include "runtime/graph/graph.h"
+
+namespace spirloom::graph {
+
+const char* Name(ArgKind kind) {
+  switch (kind) {
+    case ArgKind::kNone:
+      return "none";
+    case ArgKind::kTensor:
+      return "tensor";
+    case ArgKind::kTensorList:
+      return "tensor list";
+    case ArgKind::kInt:
+      return "int";
+    case ArgKind::kFloat:
+      return "float";
+    case ArgKind::kBool:
+      return "bool";
+    case ArgKind::kInts:
+      return "int list";
+    case ArgKind::kString:
+      return "string";
+  }
+  return "unknown";
+}
+
+std::string Quote(std::string_view name) {
+  constexpr size_t kMaxShown = 80;
+  std::string quoted = "'";
+  for (char c : name.substr(0, kMaxShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    quoted += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  if (name.size() > kMaxShown) quoted += "...";
+  return quoted + "'";
+}
+
+std::string DescribeTensor(const Graph& graph, size_t index) {
+  std::string text = "tensor " + std::to_string(index);
+  if (index < graph.tensors.size() && !graph.tensors[index].name.empty()) {
+    text += " (" + Quote(graph.tensors[index].name) + ")";
+  }
+  return text;
+}
+
+std::string DescribeNode(const Node& node, size_t index) {
+  std::string op = Quote(node.op);
+  op = op.substr(1, op.size() - 2);
+  return "node " + std::to_string(index) + " (" +
+         (node.name.empty() ? "" : Quote(node.name) + ", ") + op + ")";
+}
+
+}  // namespace spirloom::graph
