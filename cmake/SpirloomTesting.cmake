@@ -1,0 +1,14 @@
+# Turns testing on for a top-level build. Tests get a cache folder of their own inside the build
+# tree, so that they neither see nor fill the user's.
+include_guard(GLOBAL)
+
+if(PROJECT_IS_TOP_LEVEL)
+  enable_testing()
+  include(GoogleTest)
+  set(SPIRLOOM_TEST_ENVIRONMENT "${PROJECT_BINARY_DIR}/test_environment.cmake")
+  file(CONFIGURE OUTPUT "${SPIRLOOM_TEST_ENVIRONMENT}" @ONLY CONTENT [[
+set(ENV{XDG_CACHE_HOME} "@PROJECT_BINARY_DIR@/test-cache")
+]])
+  set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
+    TEST_INCLUDE_FILES "${SPIRLOOM_TEST_ENVIRONMENT}")
+endif()
