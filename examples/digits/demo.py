@@ -82,15 +82,15 @@ class Tools:
 
     def import_model(self, precision: str, images: int) -> Path:
         model = self.folder / f"digits_{precision}.slg"
-        command = [self.spirloom, "import", HERE / "digits.onnx", "-o", model]
+        command: list[str | Path] = [self.spirloom, "import", HERE / "digits.onnx", "-o", model]
         command += ["--dim", f"batch={images}"]
         call([*command, "--fp16"] if precision == "f16" else command)
         return model
 
     def execute(self, model: Path, storage: str, *options: str | Path) -> str:
         images = f"image={self.folder / 'image.npy'}"
-        command = [self.run, model, "--input", images, "--output-dir", self.folder]
-        return call([*command, "--storage", storage, *options])
+        command: list[str | Path] = [self.run, model, "--input", images]
+        return call([*command, "--output-dir", self.folder, "--storage", storage, *options])
 
 
 def call(command: list[str | Path]) -> str:
@@ -98,7 +98,8 @@ def call(command: list[str | Path]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise DemoError(f"Cannot run {command[0]}: {error.strerror}. Build it by: ./dev build") from error
+        message = f"Cannot run {command[0]}: {error.strerror}. Build it by: ./dev build"
+        raise DemoError(message) from error
     if done.returncode != 0:
         line = " ".join(str(part) for part in command)
         raise DemoError(f"{line}\nends with exit code {done.returncode}:\n{done.stderr.strip()}")
@@ -148,8 +149,10 @@ def demonstrate(tools: Tools) -> bool:
         for precision, model in models.items()
         for storage in ("buffer", "texture3d")
     ]
-    print(f"{count} scans of handwritten digits, kept out of training, on {outcomes[0].stats['device']}")
-    print(f"PyTorch reads {(data.logits.argmax(axis=1) == data.labels).mean():.2%} of them right.\n")
+    device = outcomes[0].stats["device"]
+    pytorch = (data.logits.argmax(axis=1) == data.labels).mean()
+    print(f"{count} scans of handwritten digits, kept out of training, on {device}")
+    print(f"PyTorch reads {pytorch:.2%} of them right.\n")
     print_table(outcomes, data)
     print()
     print_digits(outcomes[0], data)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains the digits network and writes the files of this folder again.
 
-Needs python3-torch and python3-sklearn; `./dev demo` does not run it. Seeded and single-threaded, so
-that the same versions on the same machine give the same files.
+Needs python3-torch and python3-sklearn; `./dev demo` does not run it. Seeded and single-threaded,
+so that the same versions on the same machine give the same files.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def train(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="folder to write to")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="where to write")
     out = parser.parse_args().out
 
     torch.manual_seed(SEED)

@@ -1,0 +1,66 @@
+"""Imports a network and runs it with the tools that users have."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from networks import Exported
+
+TOLERANCE = {"f32": 1e-4, "f16": 2e-2}
+
+
+class StepFailed(Exception):
+    """A tool ended with an error; the message holds what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    spirloom: Path
+    run: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`error` is ‖y − r‖ / ‖r‖ against PyTorch; `stats` is what spirloom-run says."""
+
+    error: float
+    stats: dict[str, object]
+
+
+def call(command: list[str | Path]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        words = " ".join(str(part) for part in command)
+        said = f"{done.stdout}{done.stderr}".strip()
+        raise StepFailed(f"{words}\nends with exit code {done.returncode}:\n{said}")
+
+
+def import_network(tools: Tools, onnx: Path, batch: int, dtype: str, folder: Path) -> Path:
+    model = folder / f"batch{batch}_{dtype}.slg"
+    command: list[str | Path] = [tools.spirloom, "import", onnx, "-o", model, "--dim", f"batch={batch}"]
+    call([*command, "--fp16"] if dtype == "f16" else command)
+    return model
+
+
+def relative_error(y: npt.NDArray[np.float32], r: npt.NDArray[np.float32]) -> float:
+    """Infinite for a wrong shape or a result that is not finite."""
+    if y.shape != r.shape or not np.isfinite(y).all():
+        return float("inf")
+    return float(np.linalg.norm(y.astype(np.float64) - r) / np.linalg.norm(r.astype(np.float64)))
+
+
+def run_network(
+    tools: Tools, model: Path, exported: Exported, batch: int, storage: str, folder: Path
+) -> Measured:
+    images = folder / "image.npy"
+    np.save(images, exported.images[:batch])
+    stats = folder / "stats.json"
+    command: list[str | Path] = [tools.run, model, "--input", f"image={images}"]
+    call([*command, "--output-dir", folder, "--storage", storage, "--json", stats])
+    logits = np.load(folder / "logits.npy")
+    return Measured(relative_error(logits, exported.logits[:batch]), json.loads(stats.read_text()))
