@@ -1,0 +1,57 @@
+"""Elementwise operators that are more than one NumPy expression."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def erf(x: Array) -> Array:
+    """The error function."""
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(x))
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), written so that exp does not overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def hardsigmoid(x: Array) -> Array:
+    """A piecewise linear sigmoid."""
+    return np.clip(x + 3, 0, 6) / 6
+
+
+def activate(x: Array, activation: int, act_min: float, act_max: float) -> Array:
+    """The fused activations, by code."""
+    match activation:
+        case 0:
+            return x
+        case 1:
+            return np.maximum(x, 0)
+        case 2:
+            return np.clip(x, act_min, act_max)
+        case 3:
+            return x * hardsigmoid(x)
+        case 4:
+            return hardsigmoid(x)
+        case 5:
+            return sigmoid(x)
+        case 6:
+            return x * sigmoid(x)
+        case 7:
+            return np.tanh(x)
+        case 8:
+            return np.where(x > 0, x, x * act_min)
+        case 9:
+            return x * 0.5 * (1 + erf(x / math.sqrt(2)))
+    raise ValueError(f"Activation code {activation} is not one of 0 to 9.")
+
+
+def add(
+    a: Array, b: Array, alpha: float, activation: int, act_min: float, act_max: float
+) -> Array:
+    """a + alpha * b, then the activation."""
+    return activate(a + alpha * b, activation, act_min, act_max)
