@@ -2,7 +2,7 @@
 # Debian package that has it.
 #
 # Targets made available: Threads::Threads Vulkan::Headers volk::volk flatbuffers::flatbuffers
-# SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts) nlohmann_json::nlohmann_json
+# flatbuffers::flatc SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts) nlohmann_json::nlohmann_json
 # CLI11::CLI11 xxHash::xxhash; for a top-level build also GTest::gtest GTest::gmock
 # benchmark::benchmark. The program flatc is in SPIRLOOM_FLATC.
 include_guard(GLOBAL)
@@ -57,7 +57,8 @@ spirloom_find(VulkanHeaders libvulkan-dev Vulkan::Headers)
 spirloom_find_header(volk::volk volk.h libvulkan-volk-dev)
 set_target_properties(volk::volk PROPERTIES INTERFACE_COMPILE_DEFINITIONS VK_NO_PROTOTYPES)
 target_link_libraries(volk::volk INTERFACE Vulkan::Headers ${CMAKE_DL_LIBS})
-spirloom_find(FlatBuffers libflatbuffers-dev flatbuffers::flatbuffers)
+spirloom_find(FlatBuffers "libflatbuffers-dev flatbuffers-compiler-dev"
+  flatbuffers::flatbuffers flatbuffers::flatc)
 spirloom_find(SPIRV-Tools spirv-tools SPIRV-Tools-static)
 spirloom_find(SPIRV-Tools-opt spirv-tools SPIRV-Tools-opt)
 spirloom_find(glslang glslang-dev glslang::glslang)

@@ -1,0 +1,74 @@
+"""Measuring processes: CPU and wall time, and what they wrote."""
+
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one process, with its children, took; seconds."""
+
+    cpu: float
+    wall: float
+
+
+def run(command: Sequence[str | Path], cwd: Path | None = None) -> Cost:
+    """Runs the command, its output discarded, and measures it. Raises CalledProcessError."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    if code != 0:
+        raise subprocess.CalledProcessError(code, [str(part) for part in command], None, errors)
+    return Cost(cpu=usage.ru_utime + usage.ru_stime, wall=wall)
+
+
+def best(times: int, measure: Callable[[], Cost]) -> Cost:
+    """The least CPU and the least wall time of several runs; other work only ever adds to them."""
+    costs = [measure() for _ in range(times)]
+    return Cost(cpu=min(c.cpu for c in costs), wall=min(c.wall for c in costs))
+
+
+def snapshot(*folders: Path) -> dict[Path, tuple[int, int]]:
+    """Size and modification time of every file below the folders."""
+    found: dict[Path, tuple[int, int]] = {}
+    for folder in folders:
+        for parent, _, names in os.walk(folder):
+            for name in names:
+                path = Path(parent) / name
+                status = path.lstat()
+                found[path] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def changed(before: dict[Path, tuple[int, int]], after: dict[Path, tuple[int, int]]) -> list[Path]:
+    """The files that appeared, vanished or were written between two snapshots."""
+    return sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+
+
+def machine() -> dict[str, str]:
+    """What the figures depend on: processor, system and the versions of the tools."""
+    cpu = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            cpu = line.partition(":")[2].strip()
+            break
+    found = {"cpu": cpu, "cores": str(len(os.sched_getaffinity(0)))}
+    found["system"] = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    for package in ("glslang-dev", "spirv-tools", "glslc", "g++"):
+        version = subprocess.run(
+            ["dpkg-query", "-W", "-f", "${Version}", package],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        found[package] = version.stdout.strip() or "unknown"
+    return found
