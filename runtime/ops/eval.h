@@ -123,6 +123,9 @@ class Eval {
   int64_t SumDims(std::span<const TensorDesc* const> tensors, int64_t dim,
                   int64_t count);  // of the first `count`
 
+  // Strings. The dtype with the short name `name` ("f16").
+  DType ToDType(std::string_view name);
+
   // Writes the little-endian 4-byte value at `block` + `offset`; ints must fit int32. Out of the
   // block: an error.
   void PutInt(std::span<std::byte> block, size_t offset, int64_t value);
