@@ -4,9 +4,11 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+Command = Sequence[str | Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +19,15 @@ class Cost:
     wall: float
 
 
-def run(command: Sequence[str | Path], cwd: Path | None = None) -> Cost:
+def run(command: Command, cwd: Path | None = None) -> Cost:
     """Runs the command, its output discarded, and measures it. Raises CalledProcessError."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        command,
+        cwd=cwd,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
     )
     assert process.stderr is not None
     errors = process.stderr.read()
@@ -33,10 +39,14 @@ def run(command: Sequence[str | Path], cwd: Path | None = None) -> Cost:
     return Cost(cpu=usage.ru_utime + usage.ru_stime, wall=wall)
 
 
-def best(times: int, measure: Callable[[], Cost]) -> Cost:
+def least(costs: Sequence[Cost]) -> Cost:
     """The least CPU and the least wall time of several runs; other work only ever adds to them."""
-    costs = [measure() for _ in range(times)]
     return Cost(cpu=min(c.cpu for c in costs), wall=min(c.wall for c in costs))
+
+
+def best(times: int, command: Command) -> Cost:
+    """The least cost of running the command several times."""
+    return least([run(command) for _ in range(times)])
 
 
 def snapshot(*folders: Path) -> dict[Path, tuple[int, int]]:

@@ -1,7 +1,7 @@
 """Measures the shader toolchain: `./dev bench toolchain`.
 
-Four questions: what compiling a variant costs when nothing is cached, next to one `glslc -O` process
-per variant; what a build costs when nothing changed, and whether it writes anything; how long it
+Four questions: what compiling a variant costs when nothing is cached, next to one `glslc -O`
+process per variant; what a build costs when nothing changed, and whether it writes anything; how long it
 takes from an edited template to the relinked library. CPU time is what processes were charged
 for; every figure is the least of several processes. Results go to benchmarks/results/.
 """
@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import measure
+from benchmarks import measure
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -58,17 +58,22 @@ def load_variants() -> list[dict[str, object]]:
     return variants
 
 
+def compile_command(output: Path, cache: Path) -> measure.Command:
+    """The compiler's command line, as the build calls it."""
+    return [
+        SHADERC, "--manifest", LIBRARY / "manifest.json",
+        "--output", output / "shaders.slpack", "--cache-dir", cache / "shader-cache",
+    ]  # fmt: skip
+
+
 def measure_cold(times: int) -> measure.Cost:
     """Compiles everything with an empty cache."""
 
-    def once() -> measure.Cost:
+    costs = []
+    for _ in range(times):
         with tempfile.TemporaryDirectory() as folder:
-            return measure.run(
-                [SHADERC, "--manifest", LIBRARY / "manifest.json", "--output", f"{folder}/out.slpack",
-                 "--cache-dir", f"{folder}/cache"]
-            )  # fmt: skip
-
-    return measure.best(times, once)
+            costs.append(measure.run(compile_command(Path(folder), Path(folder))))
+    return measure.least(costs)
 
 
 def measure_glslc(variants: list[dict[str, object]], sample: int, times: int) -> list[float]:
@@ -76,20 +81,20 @@ def measure_glslc(variants: list[dict[str, object]], sample: int, times: int) ->
     step = max(1, len(variants) // sample)
     costs = []
     for variant in variants[::step]:
-        command: list[str | Path] = [
+        command: measure.Command = [
             "glslc", "-O", f"--target-env={variant['target']}", "-fshader-stage=compute",
             "-o", "/dev/null", LIBRARY / str(variant["source"]),
         ]  # fmt: skip
-        costs.append(measure.best(times, lambda command=command: measure.run(command)).cpu)
+        costs.append(measure.best(times, command).cpu)
     return costs
 
 
 def measure_null_build(times: int) -> tuple[measure.Cost, int]:
     """A build with nothing changed, and how many files it wrote in the build tree or .venv."""
-    build = ["cmake", "--build", BUILD]
+    build: measure.Command = ["cmake", "--build", BUILD]
     measure.run(build)
     before = measure.snapshot(BUILD, ROOT / ".venv")
-    cost = measure.best(times, lambda: measure.run(build))
+    cost = measure.best(times, build)
     written = measure.changed(before, measure.snapshot(BUILD, ROOT / ".venv"))
     for path in written:
         print(f"  written by a build with nothing changed: {path}", file=sys.stderr)
@@ -98,9 +103,7 @@ def measure_null_build(times: int) -> tuple[measure.Cost, int]:
 
 def measure_null_compile(times: int) -> measure.Cost:
     """The compiler alone on an unchanged manifest, as the build calls it."""
-    command = [SHADERC, "--manifest", LIBRARY / "manifest.json",
-               "--output", LIBRARY / "shaders.slpack", "--cache-dir", BUILD / "shader-cache"]  # fmt: skip
-    return measure.best(times, lambda: measure.run(command))
+    return measure.best(times, compile_command(LIBRARY, BUILD))
 
 
 def measure_edits(folder: Path, times: int) -> list[Edit]:
@@ -171,15 +174,16 @@ def report(results: Results) -> str:
         ("nothing changed, the compiler alone", f"{results.null_compile:.2f} s", "≤ 0.6 s"),
     ]  # fmt: skip
     rows += [
-        (f"`{edit.template}` edited ({edit.affected} variants, {edit.recompiled} modules compiled), "
+        (f"`{edit.template}` edited ({edit.affected} variants, {edit.recompiled} compiled), "
          "to the relinked library", f"{edit.seconds:.2f} s", "≤ 1.5 s")
         for edit in results.edits
     ]  # fmt: skip
     table = "\n".join(f"| {name} | {value} | {bar} |" for name, value, bar in rows)
     return (
         "# The shader toolchain\n\n"
-        f"{results.variants} variants, optimised and validated, pack of {results.pack_bytes:,} bytes. "
-        f"Made by `./dev bench toolchain`; least of several processes. Machine: {machine}.\n\n"
+        f"{results.variants} variants, optimised and validated; a pack of "
+        f"{results.pack_bytes:,} bytes. Made by `./dev bench toolchain`; least of several processes. "
+        f"Machine: {machine}.\n\n"
         f"| what | measured | bar |\n|---|---|---|\n{table}\n"
     )
 

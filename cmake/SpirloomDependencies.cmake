@@ -2,9 +2,9 @@
 # Debian package that has it.
 #
 # Targets made available: Threads::Threads Vulkan::Headers volk::volk flatbuffers::flatbuffers
-# flatbuffers::flatc SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts) nlohmann_json::nlohmann_json
-# CLI11::CLI11 xxHash::xxhash; for a top-level build also GTest::gtest GTest::gmock
-# benchmark::benchmark. The program flatc is in SPIRLOOM_FLATC.
+# flatbuffers::flatc SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts)
+# nlohmann_json::nlohmann_json CLI11::CLI11 xxHash::xxhash; for a top-level build also GTest::gtest
+# GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
 include_guard(GLOBAL)
 
 # spirloom_require(FOUND_VARIABLE NAME PACKAGE): an error naming the Debian package unless the

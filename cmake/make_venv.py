@@ -39,7 +39,9 @@ def generate_schema_bindings(flatc: Path, schemas: list[Path], site: Path) -> No
         for schema, copy in zip(schemas, copies, strict=True):
             text = schema.read_text(encoding="utf-8")
             copy.write_text(
-                re.sub(r"^namespace spirloom\.schema;", "namespace spirloom_schema;", text, flags=re.M),
+                re.sub(
+                    r"^namespace spirloom\.schema;", "namespace spirloom_schema;", text, flags=re.M
+                ),
                 encoding="utf-8",
             )
         subprocess.run([flatc, "--python", "--gen-object-api", "-o", site, *copies], check=True)

@@ -1,0 +1,122 @@
+"""What `./dev check` runs: format, lint, types, generated files, the Clang build, fuzzing.
+
+Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
+`./dev check format lint`.
+"""
+
+import argparse
+import filecmp
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RUFF_VERSION = "0.8.4"
+RUFF_ENVIRONMENT = ROOT / ".venv-check"
+TYPED = ["codegen", "frontend/spirloom", "benchmarks", "tools", "cmake", "op_specs/reference"]
+
+
+def run(*command: str | Path) -> bool:
+    """Runs a command in the repository; whether it succeeded."""
+    return subprocess.run([str(part) for part in command], cwd=ROOT, check=False).returncode == 0
+
+
+def tracked(*patterns: str) -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+
+
+def install_ruff() -> Path:
+    """The pinned ruff, in an environment of its own: the distribution has none."""
+    ruff = RUFF_ENVIRONMENT / "bin" / "ruff"
+    if not (RUFF_ENVIRONMENT / f"ruff-{RUFF_VERSION}").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", RUFF_ENVIRONMENT], check=True)
+        pip = RUFF_ENVIRONMENT / "bin" / "pip"
+        subprocess.run([pip, "install", "--quiet", f"ruff=={RUFF_VERSION}"], check=True)
+        (RUFF_ENVIRONMENT / f"ruff-{RUFF_VERSION}").touch()
+    return ruff
+
+
+def check_format() -> bool:
+    """C++ as clang-format has it."""
+    return run("clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp"))
+
+
+def check_lint() -> bool:
+    """Python as ruff has it: lint and format."""
+    ruff = install_ruff()
+    return all([run(ruff, "check", "--quiet", "."), run(ruff, "format", "--check", "--quiet", ".")])
+
+
+def check_types() -> bool:
+    """Python under mypy --strict."""
+    return run("/usr/bin/python3", "-m", "mypy", "--no-error-summary", *TYPED)
+
+
+def check_generated() -> bool:
+    """generated/variants.txt is what the specs give."""
+    committed = ROOT / "generated" / "variants.txt"
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder) / "variants.txt"
+        made = run(sys.executable, "-m", "codegen", "index", "--spec-dir", "op_specs",
+                   "--template-dir", "templates/glsl", "--out", fresh)  # fmt: skip
+        if made and filecmp.cmp(fresh, committed, shallow=False):
+            return True
+    print(f"{committed.relative_to(ROOT)} is stale: run ./dev update and commit it.")
+    return False
+
+
+def check_clang() -> bool:
+    """Everything compiles with Clang, warnings being errors."""
+    return run("./dev", "build", "clang")
+
+
+def check_fuzz() -> bool:
+    """The graph loader withstands a minute of fuzzing under ASan and UBSan."""
+    fuzzer = ROOT / "build" / "clang" / "bin" / "fuzz_graph_loader"
+    if not fuzzer.exists():
+        print(f"{fuzzer} is missing: the step clang builds it.")
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = shutil.copytree(ROOT / "tests" / "fuzz" / "corpus", Path(folder) / "corpus")
+        return run(fuzzer, "-max_total_time=60", "-print_final_stats=1", "-verbosity=0", corpus)
+
+
+STEPS: dict[str, Callable[[], bool]] = {
+    "format": check_format,
+    "lint": check_lint,
+    "types": check_types,
+    "generated": check_generated,
+    "clang": check_clang,
+    "fuzz": check_fuzz,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="./dev check",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__.partition("\n")[0],
+        epilog="\n".join(f"  {name:10} {step.__doc__}" for name, step in STEPS.items()),
+    )
+    parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all unless named")
+    names: list[str] = parser.parse_args().steps or list(STEPS)
+    unknown = [name for name in names if name not in STEPS]
+    if unknown:
+        parser.error(f"unknown step '{unknown[0]}'; there are: {', '.join(STEPS)}")
+    failed = []
+    for name in names:
+        print(f"\n== {name}: {STEPS[name].__doc__}", flush=True)
+        if not STEPS[name]():
+            failed.append(name)
+    print(f"\ncheck: failed: {', '.join(failed)}" if failed else "\ncheck: all passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
