@@ -1,9 +1,9 @@
 """Measures the shader toolchain: `./dev bench toolchain`.
 
 Four questions: what compiling a variant costs when nothing is cached, next to one `glslc -O`
-process per variant; what a build costs when nothing changed, and whether it writes anything; how long it
-takes from an edited template to the relinked library. CPU time is what processes were charged
-for; every figure is the least of several processes. Results go to benchmarks/results/.
+process per variant; what a build costs when nothing changed, and whether it writes anything; how
+long it takes from an edited template to the relinked library. CPU time is what processes were
+charged for; every figure is the least of several processes. Results go to benchmarks/results/.
 """
 
 import argparse
@@ -182,7 +182,8 @@ def report(results: Results) -> str:
     return (
         "# The shader toolchain\n\n"
         f"{results.variants} variants, optimised and validated; a pack of "
-        f"{results.pack_bytes:,} bytes. Made by `./dev bench toolchain`; least of several processes. "
+        f"{results.pack_bytes:,} bytes. "
+        "Made by `./dev bench toolchain`; least of several processes. "
         f"Machine: {machine}.\n\n"
         f"| what | measured | bar |\n|---|---|---|\n{table}\n"
     )

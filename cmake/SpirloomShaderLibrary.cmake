@@ -2,7 +2,8 @@
 include_guard(GLOBAL)
 include(SpirloomEmbed OPTIONAL)
 
-set(SPIRLOOM_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." CACHE INTERNAL "Spirloom's source folder")
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH spirloom_root)
+set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "Spirloom's source folder")
 
 # spirloom_add_shader_library(NAME
 #   [FUNCTION name]        C++ function that returns the library; `AllShaders` unless given
@@ -50,6 +51,7 @@ function(spirloom_add_shader_library name)
 
   add_library(${name} STATIC ${sources})
   spirloom_embed_pack(${name} "${out}/shaders.slpack")
+  target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
   target_link_libraries(${name} PUBLIC spirloom_runtime PRIVATE spirloom_warnings)
 endfunction()
 
