@@ -1,0 +1,109 @@
+"""Writes case packs (.slcases). The format is described in schema/cases.fbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import flatbuffers  # type: ignore[import-untyped]
+from spirloom_schema import Case as fb_case
+from spirloom_schema import CasePack as fb_pack
+from spirloom_schema import CaseTensor as fb_tensor
+
+from spirloom.ir import Array, DType, Storage
+
+VERSION = 1
+IDENTIFIER = b"SLC1"
+ALIGNMENT = 64
+LARGEST_PACK = 2**31 - 1
+DTYPES = list(DType)
+STORAGES = list(Storage)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedArray:
+    name: str
+    dtype: DType
+    data: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run of one variant: a graph file with its inputs and what must come out."""
+
+    id: str
+    op: str
+    variant: str
+    storage: Storage
+    graph: bytes
+    inputs: tuple[NamedArray, ...]
+    expected: tuple[NamedArray, ...]
+    rtol: float
+    atol: float
+
+
+def to_bytes(cases: Iterable[Case]) -> bytes:
+    """The whole file. Equal arrays (by identity) are stored once."""
+    builder = flatbuffers.Builder(1 << 20)
+    stored: dict[int, int] = {}
+    offsets = [_case(builder, case, stored) for case in cases]
+    vector = _offsets(builder, offsets)
+    fb_pack.Start(builder)
+    fb_pack.AddVersion(builder, VERSION)
+    fb_pack.AddCases(builder, vector)
+    builder.FinishSizePrefixed(fb_pack.End(builder), file_identifier=IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> int:
+    inputs = _offsets(builder, [_tensor(builder, array, stored) for array in case.inputs])
+    expected = _offsets(builder, [_tensor(builder, array, stored) for array in case.expected])
+    graph = _blob(builder, case.graph)
+    names = [builder.CreateSharedString(text) for text in (case.id, case.op, case.variant)]
+    fb_case.Start(builder)
+    fb_case.AddId(builder, names[0])
+    fb_case.AddOp(builder, names[1])
+    fb_case.AddVariant(builder, names[2])
+    fb_case.AddStorage(builder, STORAGES.index(case.storage))
+    fb_case.AddGraph(builder, graph)
+    fb_case.AddInputs(builder, inputs)
+    fb_case.AddExpected(builder, expected)
+    fb_case.AddRtol(builder, case.rtol)
+    fb_case.AddAtol(builder, case.atol)
+    return int(fb_case.End(builder))
+
+
+def _tensor(builder: flatbuffers.Builder, array: NamedArray, stored: dict[int, int]) -> int:
+    if id(array) in stored:
+        return stored[id(array)]
+    data = _blob(builder, array.data.tobytes())
+    name = builder.CreateSharedString(array.name)
+    fb_tensor.StartShapeVector(builder, array.data.ndim)
+    for size in reversed(array.data.shape):
+        builder.PrependUint64(size)
+    shape = builder.EndVector()
+    fb_tensor.Start(builder)
+    fb_tensor.AddName(builder, name)
+    fb_tensor.AddDtype(builder, DTYPES.index(array.dtype))
+    fb_tensor.AddShape(builder, shape)
+    fb_tensor.AddData(builder, data)
+    stored[id(array)] = int(fb_tensor.End(builder))
+    return stored[id(array)]
+
+
+def _blob(builder: flatbuffers.Builder, data: bytes) -> int:
+    """A byte vector that starts at a multiple of ALIGNMENT in the file.
+
+    flatc's Python classes leave out `force_align`.
+    """
+    builder.StartVector(1, len(data), ALIGNMENT)
+    builder.head -= len(data)
+    builder.Bytes[builder.head : builder.head + len(data)] = data
+    return int(builder.EndVector())
+
+
+def _offsets(builder: flatbuffers.Builder, offsets: list[int]) -> int:
+    builder.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())

@@ -1,0 +1,29 @@
+"""What a case must give: the reference's result, rounded to the output's dtype."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spirloom.casegen.values import CaseError
+from spirloom.ir import Array, DType
+
+
+def as_results(value: object, count: int) -> tuple[Array, ...]:
+    """A reference's return value as `count` arrays; one output need not be in a tuple."""
+    results = value if isinstance(value, tuple) else (value,)
+    if len(results) != count:
+        raise CaseError(f"The reference gives {len(results)} results; the op has {count} outputs.")
+    return tuple(np.asarray(result) for result in results)
+
+
+def rounded(result: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
+    """The result as the op's output type has it. An integer output takes only whole numbers."""
+    if result.shape != shape:
+        raise CaseError(f"The reference gives the shape {result.shape}, the spec {shape}.")
+    if dtype in (DType.F32, DType.F16):
+        with np.errstate(over="ignore"):
+            return np.ascontiguousarray(result, dtype=dtype.numpy).reshape(shape)
+    if result.dtype.kind == "f" and not np.array_equal(result, np.trunc(result)):
+        raise CaseError(f"The reference gives fractions for an output of dtype {dtype}.")
+    with np.errstate(invalid="ignore"):
+        return np.ascontiguousarray(result.astype(dtype.numpy)).reshape(shape)

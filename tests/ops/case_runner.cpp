@@ -1,0 +1,148 @@
+#include "tests/ops/case_runner.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/ops/capability.h"
+#include "spirloom/model.h"
+#include "tests/ops/compare.h"
+
+namespace spirloom::testing {
+namespace {
+
+using CaseTensors = flatbuffers::Vector<flatbuffers::Offset<schema::CaseTensor>>;
+
+Status Wrong(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
+
+std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
+  if (tensor.data() == nullptr) return {};
+  return std::as_bytes(std::span(tensor.data()->data(), tensor.data()->size()));
+}
+
+Shape ShapeOf(const schema::CaseTensor& tensor) {
+  if (tensor.shape() == nullptr) return {};
+  return Shape(tensor.shape()->begin(), tensor.shape()->end());
+}
+
+// Compares what the model declares with what the case does.
+Status CheckSignature(std::span<const TensorInfo> declared, const CaseTensors& tensors,
+                      const std::string& kind) {
+  if (declared.size() != tensors.size()) {
+    return Wrong("The model has " + std::to_string(declared.size()) + " " + kind +
+                 "s, the case has " + std::to_string(tensors.size()) + ".");
+  }
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const schema::CaseTensor& tensor = *tensors.Get(static_cast<flatbuffers::uoffset_t>(i));
+    const auto dtype = static_cast<DType>(tensor.dtype());
+    const size_t size = DataOf(tensor).size();
+    if (declared[i].dtype != dtype || declared[i].shape != ShapeOf(tensor) ||
+        declared[i].size != size) {
+      return Wrong("The model's " + kind + " " + declared[i].name + " is " +
+                   ShortName(declared[i].dtype) + ToString(declared[i].shape) + " of " +
+                   std::to_string(declared[i].size) + " bytes, the case's is " + ShortName(dtype) +
+                   ToString(ShapeOf(tensor)) + " of " + std::to_string(size) + ".");
+    }
+  }
+  return Status();
+}
+
+bool HasElements(const CaseTensors& tensors) {
+  return std::ranges::any_of(
+      tensors, [](const schema::CaseTensor* tensor) { return !DataOf(*tensor).empty(); });
+}
+
+// A view that became an alias has no dispatch, nor has an empty output.
+Status CheckDispatched(const Model& model, const schema::Case& test) {
+  if (!HasElements(*test.expected()) || model.stats().aliased_views > 0) return Status();
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
+  const std::string wanted = test.variant()->str();
+  std::string others;
+  for (const DispatchProfile& dispatch : dispatches) {
+    if (dispatch.variant == wanted) return Status();
+    others += " " + dispatch.variant;
+  }
+  return Wrong("The variant " + wanted + " was not dispatched, only:" + others + ".");
+}
+
+Status CompareOutputs(const schema::Case& test,
+                      const std::vector<std::vector<std::byte>>& outputs) {
+  std::string text;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& expected = *test.expected()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const std::string difference =
+        Compare(static_cast<DType>(expected.dtype()), ShapeOf(expected), outputs[i],
+                DataOf(expected), {.rtol = test.rtol(), .atol = test.atol()});
+    if (!difference.empty()) text += "Output " + expected.name()->str() + ": " + difference + "\n";
+  }
+  return text.empty() ? Status() : Wrong(std::move(text));
+}
+
+Status RunModel(const Runtime& runtime, const schema::Case& test) {
+  const auto graph = std::as_bytes(std::span(test.graph()->data(), test.graph()->size()));
+  const ModelOptions options{.storage = static_cast<Storage>(test.storage())};
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, graph, options));
+  SPIRLOOM_TRY(CheckSignature(model.inputs(), *test.inputs(), "input"));
+  SPIRLOOM_TRY(CheckSignature(model.outputs(), *test.expected(), "output"));
+  std::vector<std::span<const std::byte>> inputs;
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    inputs.push_back(DataOf(*test.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i))));
+  }
+  std::vector<std::vector<std::byte>> results;
+  for (const TensorInfo& output : model.outputs()) {
+    results.emplace_back(output.size, std::byte{0xFF});  // NaN
+  }
+  const std::vector<std::span<std::byte>> outputs(results.begin(), results.end());
+  SPIRLOOM_TRY(model.Run(inputs, outputs));
+  SPIRLOOM_TRY(CompareOutputs(test, results));
+  return CheckDispatched(model, test);
+}
+
+}  // namespace
+
+CaseRunner::CaseRunner(Runtime runtime, ops::ShaderPack pack) : runtime_(std::move(runtime)) {
+  for (const ops::VariantRow& row : pack.variants()) {
+    needs_.emplace(std::string(pack.Name(row)), row.needs);
+  }
+}
+
+Result<CaseRunner> CaseRunner::Create() {
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  options.validation = true;
+  SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
+  SPIRLOOM_TRY_ASSIGN(ops::ShaderPack pack,
+                      ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent));
+  return CaseRunner(std::move(runtime), std::move(pack));
+}
+
+std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
+  const auto variant = needs_.find(test.variant()->string_view());
+  if (variant == needs_.end()) {
+    return "This build's compiler cannot express " + test.variant()->str() + ".";
+  }
+  const std::vector<std::string>& features = runtime_.device().features;
+  for (const std::string& need : ops::CapabilityNames(variant->second)) {
+    if (std::ranges::find(features, need) == features.end()) {
+      return runtime_.device().name + " lacks " + need + ".";
+    }
+  }
+  return "";
+}
+
+Status CaseRunner::Run(const schema::Case& test) const {
+  const uint64_t messages_before = runtime_.validation_message_count();
+  SPIRLOOM_TRY(RunModel(runtime_, test));
+  const uint64_t messages = runtime_.validation_message_count() - messages_before;
+  if (messages == 0) return Status();
+  return Wrong("The validation layer gave " + std::to_string(messages) + " messages, see stderr.");
+}
+
+std::set<std::string_view> CaseRunner::VariantNames() const {
+  std::set<std::string_view> names;
+  for (const auto& [name, needs] : needs_) names.insert(name);
+  return names;
+}
+
+}  // namespace spirloom::testing

@@ -1,0 +1,45 @@
+// Runs operator test cases on the device, as an application would.
+#ifndef SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_
+#define SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/ops/shader_pack.h"
+#include "schema/cases_generated.h"
+#include "spirloom/runtime.h"
+#include "spirloom/status.h"
+
+namespace spirloom::testing {
+
+// Owns one Runtime over spirloom::AllShaders() with validation on.
+class CaseRunner {
+ public:
+  // Fails without a device, or without the validation layer.
+  static Result<CaseRunner> Create();
+
+  // Names the first thing that keeps the device or library from running the case: a feature that
+  // the device lacks, or that the build left the variant out. "" when there is none.
+  std::string ReasonToSkip(const schema::Case& test) const;
+
+  // Runs the case. Fails if the outputs differ from the expected ones, if the case's variant was
+  // not among the dispatched ones, or if the validation layer said anything.
+  Status Run(const schema::Case& test) const;
+
+  // The ids of the library's variants.
+  std::set<std::string_view> VariantNames() const;
+
+ private:
+  CaseRunner(Runtime runtime, ops::ShaderPack pack);
+
+  Runtime runtime_;
+  std::map<std::string, uint64_t, std::less<>> needs_;  // variant id -> VariantRow::needs
+};
+
+}  // namespace spirloom::testing
+
+#endif  // SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_

@@ -1,0 +1,75 @@
+#include "tests/ops/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace spirloom::testing {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr Tolerance kTolerance{.rtol = 1e-2, .atol = 1e-3};
+
+std::string CompareFloats(const std::vector<float>& computed, const std::vector<float>& expected,
+                          const Shape& shape) {
+  return Compare(DType::kF32, shape, std::as_bytes(std::span(computed)),
+                 std::as_bytes(std::span(expected)), kTolerance);
+}
+
+TEST(Compare, AcceptsWhatLiesWithinTheTolerance) {
+  EXPECT_EQ(CompareFloats({1.009f, -0.0009f, 100.9f}, {1, 0, 100}, {3}), "");
+}
+
+TEST(Compare, AcceptsEqualNansAndInfinities) {
+  EXPECT_EQ(CompareFloats({kNan, kInfinity, -kInfinity}, {kNan, kInfinity, -kInfinity}, {3}), "");
+}
+
+TEST(Compare, RefusesNanAndInfinityWhereANumberIsExpected) {
+  EXPECT_NE(CompareFloats({kNan}, {1}, {1}), "");
+  EXPECT_NE(CompareFloats({kInfinity}, {1}, {1}), "");
+  EXPECT_NE(CompareFloats({1}, {kNan}, {1}), "");
+  EXPECT_NE(CompareFloats({-kInfinity}, {kInfinity}, {1}), "");
+}
+
+TEST(Compare, CountsWrongElementsAndShowsTheWorst) {
+  EXPECT_EQ(CompareFloats({1, 2, 3, 4.5f, 5, 7.5f}, {1, 2, 3, 4, 5, 6}, {2, 3}),
+            "2 of 6 elements of [2, 3] are wrong; the worst, [1, 2], is 7.5, expected 6 "
+            "(tolerance 0.001 + 0.01 of it).");
+}
+
+TEST(Compare, ReadsEveryDType) {
+  const std::vector<int32_t> ints{-7};
+  const std::vector<uint8_t> bytes{255};
+  const std::vector<int8_t> signed_bytes{-1};
+  const std::vector<uint16_t> halves{0x3C00};  // 1.0
+  const std::vector<float> floats{1.0f};
+  const Tolerance exact{.rtol = 0, .atol = 0};
+  const auto text = [&](DType dtype, const auto& computed, const auto& expected) {
+    return Compare(dtype, {1}, std::as_bytes(std::span(computed)),
+                   std::as_bytes(std::span(expected)), exact);
+  };
+  EXPECT_EQ(text(DType::kI32, ints, ints), "");
+  EXPECT_NE(text(DType::kI32, ints, std::vector<int32_t>{-8}), "");
+  EXPECT_NE(text(DType::kU8, bytes, std::vector<uint8_t>{0}), "");
+  EXPECT_NE(text(DType::kI8, signed_bytes, std::vector<int8_t>{1}), "");
+  EXPECT_EQ(text(DType::kF16, halves, halves), "");
+  EXPECT_NE(text(DType::kF16, halves, std::vector<uint16_t>{0x3C01}), "");
+}
+
+TEST(HalfToDouble, KnowsNormalSubnormalAndSpecialNumbers) {
+  EXPECT_EQ(HalfToDouble(0x3C00), 1.0);
+  EXPECT_EQ(HalfToDouble(0xC000), -2.0);
+  EXPECT_EQ(HalfToDouble(0x7BFF), 65504.0);
+  EXPECT_EQ(HalfToDouble(0x0001), std::ldexp(1.0, -24));
+  EXPECT_EQ(HalfToDouble(0x0400), std::ldexp(1.0, -14));
+  EXPECT_EQ(HalfToDouble(0xFC00), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(HalfToDouble(0x7E00)));
+  EXPECT_TRUE(std::signbit(HalfToDouble(0x8000)));
+}
+
+}  // namespace
+}  // namespace spirloom::testing
