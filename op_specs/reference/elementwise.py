@@ -1,6 +1,7 @@
 """Elementwise operators that are more than one NumPy expression."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,3 +56,30 @@ def add(
 ) -> Array:
     """a + alpha * b, then the activation."""
     return activate(a + alpha * b, activation, act_min, act_max)
+
+
+def hardswish(x: Array) -> Array:
+    """x times its hardsigmoid."""
+    return x * hardsigmoid(x)
+
+
+def silu(x: Array) -> Array:
+    """x times its sigmoid."""
+    return x * sigmoid(x)
+
+
+def gelu(x: Array, approximate: str) -> Array:
+    """x times the normal distribution function, or the tanh approximation of it."""
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+        return x * 0.5 * (1 + np.tanh(inner))
+    return x * 0.5 * (1 + erf(x / math.sqrt(2)))
+
+
+def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """a ** b; integers follow PyTorch, where 2 ** -1 is 0."""
+    with np.errstate(all="ignore"):
+        result = np.power(a.astype(np.float64), b.astype(np.float64))
+    if np.issubdtype(a.dtype, np.integer):
+        return np.trunc(result).astype(np.int64)
+    return result
