@@ -1,0 +1,135 @@
+#include "compiler/capabilities.h"
+
+#include <array>
+#include <cstddef>
+#include <spirv/unified1/spirv.hpp>
+
+namespace spirloom::compiler {
+namespace {
+
+using ops::Capability;
+
+// Index: the Capability's number.
+constexpr std::array<const char*, 13> kNeedNames = {
+    "storage_buffer_16bit", "storage_buffer_8bit", "shader_float16",   "shader_int8",
+    "shader_int16",         "shader_int64",        "subgroup_basic",   "subgroup_vote",
+    "subgroup_arithmetic",  "subgroup_ballot",     "subgroup_shuffle", "integer_dot_product",
+    "cooperative_matrix",
+};
+
+// Numbers that these SPIR-V headers do not name.
+constexpr uint32_t kCooperativeMatrixKhr = 6022;
+
+}  // namespace
+
+const char* NeedName(Capability capability) {
+  const auto index = static_cast<size_t>(capability);
+  return index < kNeedNames.size() ? kNeedNames[index] : "unknown";
+}
+
+std::optional<Capability> ParseNeed(std::string_view name) {
+  for (size_t i = 0; i < kNeedNames.size(); ++i) {
+    if (name == kNeedNames[i]) return static_cast<Capability>(i);
+  }
+  return std::nullopt;
+}
+
+std::string NeedNames(uint64_t needs) {
+  std::string names;
+  for (size_t i = 0; i < kNeedNames.size(); ++i) {
+    if ((needs >> i & 1) == 0) continue;
+    if (!names.empty()) names += ", ";
+    names += kNeedNames[i];
+  }
+  return names.empty() ? "nothing" : names;
+}
+
+uint64_t WithImpliedNeeds(uint64_t needs) {
+  constexpr uint64_t kSubgroup =
+      NeedBit(Capability::kSubgroupVote) | NeedBit(Capability::kSubgroupArithmetic) |
+      NeedBit(Capability::kSubgroupBallot) | NeedBit(Capability::kSubgroupShuffle);
+  if ((needs & kSubgroup) != 0) needs |= NeedBit(Capability::kSubgroupBasic);
+  return needs;
+}
+
+CapabilityNeed NeedOfSpirvCapability(uint32_t capability) {
+  const auto need = [](Capability c) { return CapabilityNeed{true, NeedBit(c)}; };
+  switch (capability) {
+    // Every Vulkan device has these.
+    case spv::CapabilityMatrix:
+    case spv::CapabilityShader:
+    case spv::CapabilitySampled1D:
+    case spv::CapabilityImage1D:
+    case spv::CapabilitySampledBuffer:
+    case spv::CapabilityImageBuffer:
+    case spv::CapabilityImageQuery:
+    case spv::CapabilityDerivativeControl:
+      return {true, 0};
+    case spv::CapabilityStorageBuffer16BitAccess:
+      return need(Capability::kStorageBuffer16Bit);
+    case spv::CapabilityStorageBuffer8BitAccess:
+      return need(Capability::kStorageBuffer8Bit);
+    case spv::CapabilityFloat16:
+      return need(Capability::kShaderFloat16);
+    case spv::CapabilityInt8:
+      return need(Capability::kShaderInt8);
+    case spv::CapabilityInt16:
+      return need(Capability::kShaderInt16);
+    case spv::CapabilityInt64:
+      return need(Capability::kShaderInt64);
+    case spv::CapabilityGroupNonUniform:
+      return need(Capability::kSubgroupBasic);
+    case spv::CapabilityGroupNonUniformVote:
+      return need(Capability::kSubgroupVote);
+    case spv::CapabilityGroupNonUniformArithmetic:
+      return need(Capability::kSubgroupArithmetic);
+    case spv::CapabilityGroupNonUniformBallot:
+      return need(Capability::kSubgroupBallot);
+    case spv::CapabilityGroupNonUniformShuffle:
+      return need(Capability::kSubgroupShuffle);
+    case spv::CapabilityDotProductInputAll:
+    case spv::CapabilityDotProductInput4x8Bit:
+    case spv::CapabilityDotProductInput4x8BitPacked:
+    case spv::CapabilityDotProduct:
+      return need(Capability::kIntegerDotProduct);
+    case spv::CapabilityCooperativeMatrixNV:
+    case kCooperativeMatrixKhr:
+      return need(Capability::kCooperativeMatrix);
+    default:
+      return {false, 0};
+  }
+}
+
+std::string SpirvCapabilityName(uint32_t capability) {
+  const std::string number = std::to_string(capability);
+  switch (capability) {
+    case spv::CapabilityFloat64:
+      return "Float64 (" + number + ")";
+    case spv::CapabilityUniformAndStorageBuffer16BitAccess:
+      return "UniformAndStorageBuffer16BitAccess (" + number + ")";
+    case spv::CapabilityStoragePushConstant16:
+      return "StoragePushConstant16 (" + number + ")";
+    case spv::CapabilityUniformAndStorageBuffer8BitAccess:
+      return "UniformAndStorageBuffer8BitAccess (" + number + ")";
+    case spv::CapabilityStoragePushConstant8:
+      return "StoragePushConstant8 (" + number + ")";
+    case spv::CapabilityGroupNonUniformShuffleRelative:
+      return "GroupNonUniformShuffleRelative (" + number + ")";
+    case spv::CapabilityGroupNonUniformClustered:
+      return "GroupNonUniformClustered (" + number + ")";
+    case spv::CapabilityGroupNonUniformQuad:
+      return "GroupNonUniformQuad (" + number + ")";
+    case spv::CapabilityStorageImageExtendedFormats:
+      return "StorageImageExtendedFormats (" + number + ")";
+    case spv::CapabilityStorageImageReadWithoutFormat:
+      return "StorageImageReadWithoutFormat (" + number + ")";
+    case spv::CapabilityStorageImageWriteWithoutFormat:
+      return "StorageImageWriteWithoutFormat (" + number + ")";
+    case spv::CapabilityVulkanMemoryModel:
+      return "VulkanMemoryModel (" + number + ")";
+    default:
+      return "number " + number;
+  }
+}
+
+}  // namespace spirloom::compiler

@@ -1,0 +1,39 @@
+// The names of ops::Capability, and which of them a SPIR-V capability belongs to.
+#ifndef SPIRLOOM_COMPILER_CAPABILITIES_H_
+#define SPIRLOOM_COMPILER_CAPABILITIES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/ops/pack_format.h"
+
+namespace spirloom::compiler {
+
+// The name used in op specs, e.g. "storage_buffer_16bit".
+const char* NeedName(ops::Capability capability);
+std::optional<ops::Capability> ParseNeed(std::string_view name);
+// e.g. "storage_buffer_16bit, shader_int8"; "nothing" when `needs` (bit i: Capability i) is 0.
+std::string NeedNames(uint64_t needs);
+
+constexpr uint64_t NeedBit(ops::Capability capability) {
+  return uint64_t{1} << static_cast<unsigned>(capability);
+}
+
+// `needs` with what it implies: every subgroup operation implies subgroup_basic.
+uint64_t WithImpliedNeeds(uint64_t needs);
+
+// What a SPIR-V capability asks of a device: nothing beyond Vulkan 1.1 (`needs` is 0), the given
+// need, or, when `known` is false, something no need stands for.
+struct CapabilityNeed {
+  bool known;
+  uint64_t needs;
+};
+CapabilityNeed NeedOfSpirvCapability(uint32_t capability);
+// e.g. "Float64 (10)".
+std::string SpirvCapabilityName(uint32_t capability);
+
+}  // namespace spirloom::compiler
+
+#endif  // SPIRLOOM_COMPILER_CAPABILITIES_H_

@@ -1,0 +1,66 @@
+#include "compiler/compile_variant.h"
+
+#include <utility>
+
+#include "compiler/check.h"
+#include "compiler/glsl_to_spirv.h"
+#include "compiler/optimize.h"
+#include "compiler/reflect.h"
+
+namespace spirloom::compiler {
+namespace {
+
+CompiledVariant Failure(const Variant& variant, std::string message) {
+  CompiledVariant result;
+  result.errors.push_back({variant.at, std::move(message), variant.id});
+  return result;
+}
+
+// glslang's refusal: an error of a portable variant, the reason why another one is left out.
+CompiledVariant Refusal(const Variant& variant, const std::vector<GlslError>& errors) {
+  CompiledVariant result;
+  if (!variant.portable) {
+    result.left_out_reason = errors.front().where + ": " + errors.front().message;
+    return result;
+  }
+  for (const GlslError& error : errors)
+    result.errors.push_back({error.where, error.message, variant.id});
+  return result;
+}
+
+}  // namespace
+
+CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, TimeTrace* trace,
+                               size_t thread) {
+  const auto time = [&](const char* phase) { return PhaseTimer(trace, thread, phase, variant.id); };
+  GlslResult parsed;
+  {
+    const PhaseTimer timer = time("parse");
+    parsed = GlslToSpirv(glsl, variant.source, variant.target);
+  }
+  if (!parsed.errors.empty()) return Refusal(variant, parsed.errors);
+
+  Result<std::vector<uint32_t>> optimized = std::vector<uint32_t>();
+  {
+    const PhaseTimer timer = time("optimize");
+    optimized = Optimize(parsed.words, variant.target);
+  }
+  if (!optimized.ok()) return Failure(variant, optimized.status().message());
+  {
+    const PhaseTimer timer = time("validate");
+    const Status status = Validate(*optimized, variant.target);
+    if (!status.ok())
+      return Failure(variant, "The module is not valid SPIR-V: " + status.message());
+  }
+  const PhaseTimer timer = time("check");
+  const Result<Reflection> before = Reflect(parsed.words);
+  const Result<Reflection> after = Reflect(*optimized);
+  if (!before.ok()) return Failure(variant, before.status().message());
+  if (!after.ok()) return Failure(variant, after.status().message());
+  CompiledVariant result;
+  result.errors = CheckVariant(variant, *before, *after);
+  if (result.errors.empty()) result.words = std::move(optimized).value();
+  return result;
+}
+
+}  // namespace spirloom::compiler

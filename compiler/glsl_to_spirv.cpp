@@ -1,0 +1,127 @@
+#include "compiler/glsl_to_spirv.h"
+
+#include <glslang/Public/ResourceLimits.h>
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/SPIRV/GlslangToSpv.h>
+#include <glslang/build_info.h>
+
+#include <cstddef>
+
+namespace spirloom::compiler {
+namespace {
+
+constexpr int kDefaultGlslVersion = 450;
+
+// glslang's process-wide state, with its tables of built-in symbols; made once, on first use.
+class Glslang {
+ public:
+  static void Initialize() { static const Glslang instance; }
+  Glslang(const Glslang&) = delete;
+  Glslang& operator=(const Glslang&) = delete;
+
+ private:
+  Glslang() { glslang::InitializeProcess(); }
+  ~Glslang() { glslang::FinalizeProcess(); }
+};
+
+void SetTarget(glslang::TShader& shader, Target target) {
+  using glslang::EShTargetSpv_1_3;
+  using glslang::EShTargetSpv_1_5;
+  using glslang::EShTargetSpv_1_6;
+  glslang::EShTargetClientVersion vulkan = glslang::EShTargetVulkan_1_1;
+  glslang::EShTargetLanguageVersion spirv = EShTargetSpv_1_3;
+  if (target == Target::kVulkan12) {
+    vulkan = glslang::EShTargetVulkan_1_2;
+    spirv = EShTargetSpv_1_5;
+  } else if (target == Target::kVulkan13) {
+    vulkan = glslang::EShTargetVulkan_1_3;
+    spirv = EShTargetSpv_1_6;
+  }
+  shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan,
+                     /*version=*/100);
+  shader.setEnvClient(glslang::EShClientVulkan, vulkan);
+  shader.setEnvTarget(glslang::EShTargetSpv, spirv);
+}
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// Splits "file:line: message"; the file's name may hold colons. An error of the whole program has
+// no position and is put on `file_name`:1.
+GlslError ParseErrorLine(std::string_view line, const std::string& file_name) {
+  constexpr std::string_view kDigits = "0123456789";
+  for (size_t colon = line.find(':'); colon != std::string_view::npos;
+       colon = line.find(':', colon + 1)) {
+    const size_t end = line.find_first_not_of(kDigits, colon + 1);
+    if (end == std::string_view::npos || end == colon + 1 || line.substr(end, 2) != ": ") continue;
+    return {std::string(line.substr(0, end)), std::string(line.substr(end + 2))};
+  }
+  return {file_name + ":1", std::string(line)};
+}
+
+}  // namespace
+
+std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name) {
+  constexpr std::string_view kError = "ERROR: ";
+  constexpr std::string_view kCount = "compilation errors.  No code generated.";
+  std::vector<GlslError> errors;
+  while (!log.empty()) {
+    const size_t end = log.find('\n');
+    std::string_view line = log.substr(0, end);
+    log.remove_prefix(end == std::string_view::npos ? log.size() : end + 1);
+    if (!StartsWith(line, kError) || line.find(kCount) != std::string_view::npos) continue;
+    line.remove_prefix(kError.size());
+    while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+    errors.push_back(ParseErrorLine(line, file_name));
+  }
+  return errors;
+}
+
+GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target) {
+  Glslang::Initialize();
+  const char* text = glsl.data();
+  const int length = static_cast<int>(glsl.size());
+  const char* name = file_name.c_str();
+  constexpr auto kMessages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
+
+  GlslResult result;
+  const auto fail = [&](const std::string& log) {
+    result.errors = ParseGlslLog(log, file_name);
+    if (result.errors.empty()) result.errors.push_back({file_name + ":1", "glslang gives no code"});
+  };
+  glslang::TShader shader(EShLangCompute);
+  shader.setStringsWithLengthsAndNames(&text, &length, &name, /*n=*/1);
+  SetTarget(shader, target);
+  if (!shader.parse(GetDefaultResources(), kDefaultGlslVersion, /*forwardCompatible=*/false,
+                    kMessages)) {
+    fail(shader.getInfoLog());
+    return result;
+  }
+  glslang::TProgram program;
+  program.addShader(&shader);
+  if (!program.link(kMessages)) {
+    fail(program.getInfoLog());
+    return result;
+  }
+  spv::SpvBuildLogger logger;
+  glslang::SpvOptions options;
+  options.disableOptimizer = true;
+  glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);
+  // What the translation cannot express it logs, and gives a module all the same.
+  const std::string messages = logger.getAllMessages();
+  if (messages.find("error: ") != std::string::npos ||
+      messages.find("Missing functionality") != std::string::npos) {
+    result.words.clear();
+    result.errors.push_back({file_name + ":1", messages.substr(0, messages.find('\n'))});
+  }
+  return result;
+}
+
+std::string GlslangVersion() {
+  return "glslang " + std::to_string(GLSLANG_VERSION_MAJOR) + "." +
+         std::to_string(GLSLANG_VERSION_MINOR) + "." + std::to_string(GLSLANG_VERSION_PATCH) +
+         GLSLANG_VERSION_FLAVOR " generator " + std::to_string(glslang::GetSpirvGeneratorVersion());
+}
+
+}  // namespace spirloom::compiler

@@ -1,0 +1,76 @@
+// manifest.json: what the code generator says of each variant (docs/build-pipeline.md).
+#ifndef SPIRLOOM_COMPILER_MANIFEST_H_
+#define SPIRLOOM_COMPILER_MANIFEST_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target.h"
+#include "runtime/ops/pack_format.h"
+#include "spirloom/status.h"
+
+namespace spirloom::compiler {
+
+enum class BindingAccess : uint8_t { kRead, kWrite, kReadWrite };
+
+// The scalar types of push-constant members and specialisation constants.
+enum class ScalarType : uint8_t { kInt, kFloat, kBool };
+
+// `at`, here and below, is the "file:line:column" in a spec to which an error belongs.
+struct Binding {
+  std::string name;
+  ops::BindingType type;
+  BindingAccess access;
+  std::string at;
+};
+
+struct PushMember {
+  std::string name;
+  ScalarType type;  // kInt or kFloat
+  uint32_t count;   // elements; 1 for a scalar
+  uint32_t offset;  // bytes
+  std::string at;
+};
+
+struct Constant {
+  std::string name;
+  uint32_t id;
+  ScalarType type;
+  std::string at;
+};
+
+struct Variant {
+  std::string id;
+  uint64_t key = 0;
+  std::string source;  // relative to the manifest's folder
+  Target target = Target::kVulkan11;
+  std::string at;
+  std::vector<Binding> bindings;  // index: binding number
+  std::vector<PushMember> push;
+  uint32_t push_bytes = 0;
+  std::vector<Constant> constants;
+  std::array<uint16_t, 3> workgroup = {1, 1, 1};
+  uint64_t needs = 0;    // bit i: ops::Capability i
+  bool portable = true;  // false: left out when this compiler cannot express it
+};
+
+struct Manifest {
+  std::string library;
+  uint64_t digest = 0;
+  std::vector<Variant> variants;  // sorted by key, ids distinct
+};
+
+// Parses and checks `json`, which may be hostile. Fails with kInvalidFile, naming the element, e.g.
+// "variants[3].push[0].type is 'double', not one of: int, float."
+Result<Manifest> ParseManifest(std::string_view json);
+
+const char* ScalarTypeName(ScalarType type);
+const char* BindingTypeName(ops::BindingType type);
+const char* BindingAccessName(BindingAccess access);
+
+}  // namespace spirloom::compiler
+
+#endif  // SPIRLOOM_COMPILER_MANIFEST_H_

@@ -1,0 +1,130 @@
+#include "compiler/optimize.h"
+
+#include <spirv-tools/libspirv.hpp>
+#include <spirv-tools/optimizer.hpp>
+#include <spirv/unified1/spirv.hpp>
+
+#include "compiler/spirv_walker.h"
+
+namespace spirloom::compiler {
+namespace {
+
+struct Pass {
+  const char* flag;
+  // SPIRV-Tools 2023.1 crashes in this pass on modules with cooperative matrices.
+  bool skip_for_cooperative_matrix = false;
+};
+
+// Names go first, so that no later pass carries them along; then spirv-opt -O, in its order.
+constexpr Pass kPasses[] = {
+    {"--strip-debug"},
+    {"--strip-nonsemantic"},
+    {"--wrap-opkill"},
+    {"--eliminate-dead-branches"},
+    {"--merge-return"},
+    {"--inline-entry-points-exhaustive"},
+    {"--eliminate-dead-functions"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--private-to-local"},
+    {"--eliminate-local-single-block"},
+    {"--eliminate-local-single-store"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--scalar-replacement=100"},
+    {"--convert-local-access-chains"},
+    {"--eliminate-local-single-block"},
+    {"--eliminate-local-single-store"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--ssa-rewrite"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--ccp"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--loop-unroll"},
+    {"--eliminate-dead-branches"},
+    {"--redundancy-elimination"},
+    {"--combine-access-chains"},
+    {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
+    {"--scalar-replacement=100"},
+    {"--convert-local-access-chains"},
+    {"--eliminate-local-single-block"},
+    {"--eliminate-local-single-store"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--ssa-rewrite"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--vector-dce"},
+    {"--eliminate-dead-inserts"},
+    {"--eliminate-dead-branches"},
+    {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
+    {"--if-conversion"},
+    {"--copy-propagate-arrays"},
+    {"--reduce-load-size"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--merge-blocks"},
+    {"--redundancy-elimination"},
+    {"--eliminate-dead-branches"},
+    {"--merge-blocks"},
+    {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
+    {"--compact-ids"},
+};
+
+bool HasCooperativeMatrix(std::span<const uint32_t> words) {
+  bool found = false;
+  WalkSpirv(words, [&](const Instruction& instruction) {
+    // Capabilities stand first in a module.
+    if (instruction.opcode != spv::OpCapability) return false;
+    found = found || instruction.Word(1) == spv::CapabilityCooperativeMatrixNV;
+    return true;
+  });
+  return found;
+}
+
+// Appends each message of level error or worse to `text`.
+spvtools::MessageConsumer CollectErrors(std::string& text) {
+  return
+      [&text](spv_message_level_t level, const char*, const spv_position_t&, const char* message) {
+        if (level > SPV_MSG_ERROR) return;
+        if (!text.empty()) text += "; ";
+        text += message;
+      };
+}
+
+}  // namespace
+
+Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target) {
+  // A used Optimizer silently does nothing, so each module gets its own.
+  spvtools::Optimizer optimizer(SpirvToolsEnvironment(target));
+  std::string errors;
+  optimizer.SetMessageConsumer(CollectErrors(errors));
+  const bool cooperative_matrix = HasCooperativeMatrix(words);
+  for (const Pass& pass : kPasses) {
+    if (cooperative_matrix && pass.skip_for_cooperative_matrix) continue;
+    if (!optimizer.RegisterPassFromFlag(pass.flag)) {
+      return Status(StatusCode::kInternal,
+                    std::string("SPIRV-Tools has no pass ") + pass.flag + ".");
+    }
+  }
+  spvtools::OptimizerOptions options;
+  options.set_run_validator(false);
+  std::vector<uint32_t> optimized;
+  if (!optimizer.Run(words.data(), words.size(), &optimized, options)) {
+    return Status(StatusCode::kInternal, "The optimiser refuses the module: " + errors + ".");
+  }
+  return optimized;
+}
+
+Status Validate(std::span<const uint32_t> words, Target target) {
+  spvtools::SpirvTools tools(SpirvToolsEnvironment(target));
+  std::string errors;
+  tools.SetMessageConsumer(CollectErrors(errors));
+  if (tools.Validate(words.data(), words.size())) return Status();
+  return Status(StatusCode::kInvalidFile, errors.empty() ? "spirv-val refuses the module" : errors);
+}
+
+std::string OptimizerVersion() {
+  std::string version = spvSoftwareVersionDetailsString();
+  for (const Pass& pass : kPasses) {
+    version += std::string(" ") + pass.flag + (pass.skip_for_cooperative_matrix ? "?" : "");
+  }
+  return version;
+}
+
+}  // namespace spirloom::compiler

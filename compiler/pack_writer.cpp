@@ -1,0 +1,117 @@
+#include "compiler/pack_writer.h"
+
+#include <xxhash.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "runtime/ops/pack_format.h"
+
+namespace spirloom::compiler {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "The pack's tables are copied as bytes.");
+
+std::string_view BytesOf(const std::vector<uint32_t>& words) {
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)};
+}
+
+void AlignTo(std::string& bytes, size_t alignment) {
+  bytes.resize((bytes.size() + alignment - 1) / alignment * alignment, '\0');
+}
+
+template <typename Row>
+size_t AppendTable(std::string& pack, const std::vector<Row>& rows) {
+  AlignTo(pack, ops::kPackAlignment);
+  const size_t offset = pack.size();
+  pack.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
+  return offset;
+}
+
+ops::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
+  ops::VariantRow row = {};
+  row.key = variant.key;
+  row.needs = variant.needs;
+  row.name = static_cast<uint32_t>(name);
+  row.module = static_cast<uint32_t>(module);
+  for (size_t i = 0; i < 3; ++i) row.workgroup[i] = variant.workgroup[i];
+  row.push_bytes = static_cast<uint16_t>(variant.push_bytes);
+  row.binding_count = static_cast<uint8_t>(variant.bindings.size());
+  row.constant_count = static_cast<uint8_t>(variant.constants.size());
+  for (size_t i = 0; i < variant.bindings.size(); ++i)
+    row.bindings[i] = static_cast<uint8_t>(variant.bindings[i].type);
+  return row;
+}
+
+// The tables, and the modules' bytes in the order of their rows. Module offsets are still relative
+// to the first module.
+struct Tables {
+  std::vector<ops::VariantRow> variants;
+  std::vector<ops::ModuleRow> modules;
+  std::string strings;
+  std::string code;
+};
+
+Tables MakeTables(const std::vector<PackedVariant>& variants) {
+  Tables tables;
+  std::map<std::string_view, size_t> module_of;
+  for (const PackedVariant& packed : variants) {
+    const std::string_view bytes = BytesOf(packed.words);
+    const auto [found, is_new] = module_of.emplace(bytes, tables.modules.size());
+    if (is_new) {
+      ops::ModuleRow row = {};
+      row.offset = tables.code.size();
+      row.size = row.raw_size = static_cast<uint32_t>(bytes.size());
+      row.digest = XXH64(bytes.data(), bytes.size(), /*seed=*/0);
+      tables.modules.push_back(row);
+      tables.code += bytes;
+    }
+    tables.variants.push_back(RowOf(*packed.variant, tables.strings.size(), found->second));
+    tables.strings += packed.variant->id;
+    tables.strings += '\0';
+  }
+  return tables;
+}
+
+}  // namespace
+
+Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>& variants) {
+  Tables tables = MakeTables(variants);
+  Pack pack;
+  pack.module_count = tables.modules.size();
+  std::string& bytes = pack.bytes;
+  bytes.resize(sizeof(ops::PackHeader));
+  ops::PackHeader header = {};
+  header.magic = ops::kPackMagic;
+  header.version = ops::kPackVersion;
+  header.library_digest = library_digest;
+  header.variant_count = static_cast<uint32_t>(tables.variants.size());
+  header.module_count = static_cast<uint32_t>(tables.modules.size());
+  header.variants_offset = static_cast<uint32_t>(AppendTable(bytes, tables.variants));
+  // Rows take the place of the final ones until the modules' offset is known.
+  const size_t modules_offset = AppendTable(bytes, tables.modules);
+  AlignTo(bytes, ops::kPackAlignment);
+  const size_t strings_offset = bytes.size();
+  bytes += tables.strings;
+  AlignTo(bytes, ops::kPackAlignment);
+  for (ops::ModuleRow& row : tables.modules) row.offset += bytes.size();
+  if (bytes.size() > std::numeric_limits<uint32_t>::max())
+    return Status(StatusCode::kUnsupported, "The tables of the shader pack exceed 4 GiB.");
+  header.modules_offset = static_cast<uint32_t>(modules_offset);
+  header.strings_offset = static_cast<uint32_t>(strings_offset);
+  header.strings_size = static_cast<uint32_t>(tables.strings.size());
+  std::memcpy(bytes.data() + modules_offset, tables.modules.data(),
+              tables.modules.size() * sizeof(ops::ModuleRow));
+  bytes += tables.code;
+  header.size = bytes.size();
+  header.content_digest =
+      XXH64(bytes.data() + sizeof(header), bytes.size() - sizeof(header), /*seed=*/0);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return pack;
+}
+
+}  // namespace spirloom::compiler

@@ -1,0 +1,31 @@
+// Writes the shader pack (runtime/ops/pack_format.h).
+#ifndef SPIRLOOM_COMPILER_PACK_WRITER_H_
+#define SPIRLOOM_COMPILER_PACK_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/manifest.h"
+#include "spirloom/status.h"
+
+namespace spirloom::compiler {
+
+// A variant and its module; `words` is not empty.
+struct PackedVariant {
+  const Variant* variant;
+  std::vector<uint32_t> words;
+};
+
+struct Pack {
+  std::string bytes;
+  size_t module_count = 0;  // after equal ones were merged
+};
+
+// `variants` are sorted by key. Equal modules are stored once. The bytes depend on the arguments
+// alone. Fails with kUnsupported when the pack outgrows the format's 32-bit sizes.
+Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>& variants);
+
+}  // namespace spirloom::compiler
+
+#endif  // SPIRLOOM_COMPILER_PACK_WRITER_H_

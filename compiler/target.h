@@ -1,0 +1,22 @@
+// The environments a module can be compiled for, by the name a manifest gives them.
+#ifndef SPIRLOOM_COMPILER_TARGET_H_
+#define SPIRLOOM_COMPILER_TARGET_H_
+
+#include <spirv-tools/libspirv.h>
+
+#include <string_view>
+
+#include "spirloom/status.h"
+
+namespace spirloom::compiler {
+
+enum class Target { kVulkan11, kVulkan12, kVulkan13 };
+
+// "vulkan1.1", "vulkan1.2" or "vulkan1.3"; anything else fails and lists these.
+Result<Target> ParseTarget(std::string_view name);
+const char* TargetName(Target target);
+spv_target_env SpirvToolsEnvironment(Target target);
+
+}  // namespace spirloom::compiler
+
+#endif  // SPIRLOOM_COMPILER_TARGET_H_
