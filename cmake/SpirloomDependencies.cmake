@@ -61,7 +61,7 @@ spirloom_find(FlatBuffers "libflatbuffers-dev flatbuffers-compiler-dev"
   flatbuffers::flatbuffers flatbuffers::flatc)
 spirloom_find(SPIRV-Tools spirv-tools SPIRV-Tools-static)
 spirloom_find(SPIRV-Tools-opt spirv-tools SPIRV-Tools-opt)
-spirloom_find(glslang glslang-dev glslang::glslang)
+spirloom_find(glslang "glslang-dev glslang-tools" glslang::glslang)
 spirloom_find(nlohmann_json nlohmann-json3-dev nlohmann_json::nlohmann_json)
 spirloom_find(CLI11 libcli11-dev CLI11::CLI11)
 spirloom_find_header(xxHash::xxhash xxhash.h libxxhash-dev xxhash)

@@ -1,6 +1,6 @@
 # spirloom_add_shader_library(): from operator specs to a static library with the compiled shaders.
 include_guard(GLOBAL)
-include(SpirloomEmbed OPTIONAL)
+include(SpirloomEmbed)
 
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH spirloom_root)
 set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "Spirloom's source folder")
@@ -50,7 +50,7 @@ function(spirloom_add_shader_library name)
     VERBATIM)
 
   add_library(${name} STATIC ${sources})
-  spirloom_embed_pack(${name} "${out}/shaders.slpack")
+  spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
   target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
   target_link_libraries(${name} PUBLIC spirloom_runtime PRIVATE spirloom_warnings)
 endfunction()
