@@ -18,7 +18,7 @@ from benchmarks import measure
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
-LIBRARY = BUILD / "op_specs" / "spirloom_shaders_all"
+LIBRARY = BUILD / "generated"
 SHADERC = BUILD / "bin" / "spirloom-shaderc"
 RESULTS = ROOT / "benchmarks" / "results"
 MAIN = "void main() {"

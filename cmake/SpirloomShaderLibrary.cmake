@@ -8,13 +8,14 @@ set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "Spirloom's source folder")
 # spirloom_add_shader_library(NAME
 #   [FUNCTION name]        C++ function that returns the library; `AllShaders` unless given
 #   [LIBRARY name]         its name in messages; NAME unless given
+#   [OUT dir]              where its products go; <binary dir>/NAME unless given
 #   SPEC_DIRS dir...       folders of operator specs (*.yaml)
 #   TEMPLATE_DIRS dir...)  folders of templates; later ones are searched first
 #
 # Makes the static library NAME. A program that links it names `spirloom::FUNCTION()` when it
-# creates a runtime. Products lie in <binary dir>/NAME.
+# creates a runtime.
 function(spirloom_add_shader_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION;LIBRARY" "SPEC_DIRS;TEMPLATE_DIRS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION;LIBRARY;OUT" "SPEC_DIRS;TEMPLATE_DIRS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC_DIRS OR NOT arg_TEMPLATE_DIRS)
     message(FATAL_ERROR "spirloom_add_shader_library(${name}): needs SPEC_DIRS and TEMPLATE_DIRS; "
                         "unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -25,7 +26,10 @@ function(spirloom_add_shader_library name)
   if(NOT arg_LIBRARY)
     set(arg_LIBRARY "${name}")
   endif()
-  set(out "${CMAKE_CURRENT_BINARY_DIR}/${name}")
+  if(NOT arg_OUT)
+    set(arg_OUT "${CMAKE_CURRENT_BINARY_DIR}/${name}")
+  endif()
+  set(out "${arg_OUT}")
   set(codegen "${SPIRLOOM_PYTHON}" -m codegen)
   _spirloom_shader_inputs(inputs flags "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   _spirloom_shader_sources(sources "${out}" "${arg_SPEC_DIRS}")
