@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "runtime/vulkan/physical_device.h"
 #include "runtime/vulkan/vk.h"
@@ -56,18 +57,19 @@ class Device {
   // Names an object in validation messages; nothing without debug utils.
   template <typename Handle>
   void SetName(VkObjectType type, Handle handle, const std::string& name) const {
-    if (debug_utils_) SetObjectName(type, (uint64_t)handle, name);  // NOLINT: pointer or integer
+    if (set_object_name_ == nullptr) return;
+    SetObjectName(type, (uint64_t)handle, name);  // NOLINT: a pointer or an integer
   }
 
  private:
-  Device(const PhysicalDevice& physical) : physical_(physical) {}
+  explicit Device(const PhysicalDevice& physical) : physical_(physical) {}
   void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;
 
   PhysicalDevice physical_;
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   VolkDeviceTable functions_{};
-  bool debug_utils_ = false;
+  PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without debug utils
   mutable std::mutex queue_mutex_;
   mutable DeviceCounters counters_;
 };

@@ -20,7 +20,6 @@ struct PhysicalDevice {
   VkPhysicalDeviceProperties properties{};  // with .limits
   VkPhysicalDeviceMemoryProperties memory{};
   uint64_t max_memory_allocation_size = 0;
-  uint8_t pipeline_cache_uuid[VK_UUID_SIZE]{};
   // Bit i: ops::Capability i.
   uint64_t capabilities = 0;
   uint32_t subgroup_size = 0;

@@ -8,6 +8,11 @@
 
 namespace spirloom::vulkan {
 
+// Nanoseconds since ticks[0] of a counter that has `valid_bits` bits, wraps, and ticks every
+// `period` nanoseconds.
+std::vector<uint64_t> TicksToNanoseconds(const std::vector<uint64_t>& ticks, uint32_t valid_bits,
+                                         double period);
+
 // A pool of `count` timestamps, written by CommandBuffer::WriteTimestamp.
 class TimestampPool {
  public:

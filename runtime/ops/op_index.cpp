@@ -1,0 +1,90 @@
+#include "runtime/ops/op_index.h"
+
+#include <algorithm>
+
+namespace spirloom::ops {
+namespace {
+
+// Bits of a key that one axis takes, and the axes that a key has room for.
+constexpr uint32_t kAxisBits = 4;
+constexpr uint32_t kMaxAxes = 8;
+
+std::string Hex(uint64_t value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text(16, '0');
+  for (size_t i = 0; i < text.size(); ++i) text[15 - i] = kDigits[value >> (4 * i) & 15];
+  return text;
+}
+
+Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
+  if (library == nullptr) {
+    return Status(StatusCode::kInvalidArgument, "A shader library is null.");
+  }
+  const std::string context = "opening the shader library '" + std::string(library->name) + "'";
+  auto pack = ShaderPack::Open(library->pack, PackCheck::kStructure);
+  if (!pack.ok()) return std::move(pack).status().While(context);
+  if (pack->header().library_digest != library->digest) {
+    return Status(StatusCode::kInvalidArgument,
+                  "The shader library '" + std::string(library->name) + "' (digest " +
+                      Hex(library->digest) + ") and its pack (digest " +
+                      Hex(pack->header().library_digest) +
+                      ") are from different builds. Rebuild the library.");
+  }
+  return LoadedLibrary{library, std::move(pack).value()};
+}
+
+bool ByName(const OpEntry& a, const OpEntry& b) {
+  return std::string_view(a.op->name) < b.op->name;
+}
+
+}  // namespace
+
+Result<OpIndex> OpIndex::Create(std::span<const ShaderLibrary* const> libraries) {
+  OpIndex index;
+  for (const ShaderLibrary* library : libraries) {
+    SPIRLOOM_TRY_ASSIGN(LoadedLibrary loaded, LoadLibrary(library));
+    for (const OpInfo& op : library->ops) index.ops_.push_back({&op, index.libraries_.size()});
+    index.libraries_.push_back(loaded);
+  }
+  std::ranges::stable_sort(index.ops_, ByName);
+  for (size_t i = 1; i < index.ops_.size(); ++i) {
+    const OpEntry& a = index.ops_[i - 1];
+    const OpEntry& b = index.ops_[i];
+    if (std::string_view(a.op->name) != b.op->name) continue;
+    const auto name = [&](const OpEntry& entry) {
+      return std::string(index.libraries_[entry.library].library->name);
+    };
+    return Status(StatusCode::kInvalidArgument,
+                  "The op '" + std::string(a.op->name) + "' is in two shader libraries, '" +
+                      name(a) + "' and '" + name(b) + "'. Leave it out of one.");
+  }
+  return index;
+}
+
+const OpEntry* OpIndex::FindOp(std::string_view name) const {
+  const auto entry = std::ranges::lower_bound(
+      ops_, name, {}, [](const OpEntry& e) { return std::string_view(e.op->name); });
+  return entry != ops_.end() && name == entry->op->name ? &*entry : nullptr;
+}
+
+std::optional<Variant> OpIndex::FindVariant(const OpEntry& entry, uint64_t key) const {
+  const ShaderPack& pack = libraries_[entry.library].pack;
+  const VariantRow* row = pack.Find(key);
+  if (row == nullptr) return std::nullopt;
+  return Variant{row, pack.Name(*row), pack.Spirv(*row)};
+}
+
+std::string DescribeKey(const KernelInfo& kernel, uint64_t key) {
+  const auto axis = [&](uint32_t i) { return key >> (kAxisBits * i) & ((1U << kAxisBits) - 1); };
+  std::string text = std::string(kernel.name) + " for dtype " +
+                     ShortName(static_cast<DType>(axis(0))) + ", storage " +
+                     Name(static_cast<Storage>(axis(1)));
+  uint32_t last = kMaxAxes;
+  while (last > 2 && axis(last - 1) == 0) --last;
+  for (uint32_t i = 2; i < last; ++i) {
+    text += (i == 2 ? ", further axes " : ", ") + std::to_string(axis(i));
+  }
+  return text;
+}
+
+}  // namespace spirloom::ops

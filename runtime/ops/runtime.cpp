@@ -1,0 +1,85 @@
+#include "spirloom/runtime.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/ops/runtime_state.h"
+
+namespace spirloom {
+namespace {
+
+std::vector<DeviceInfo> Infos(const std::vector<vulkan::PhysicalDevice>& devices) {
+  std::vector<DeviceInfo> infos;
+  for (const vulkan::PhysicalDevice& device : devices) infos.push_back(device.info);
+  return infos;
+}
+
+// The device that `option`, or else the environment, names.
+Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
+                                            const std::string& option) {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<vulkan::PhysicalDevice> devices,
+                      vulkan::ListPhysicalDevices(instance));
+  const char* environment = std::getenv("SPIRLOOM_DEVICE");
+  const bool from_environment = option.empty() && environment != nullptr;
+  auto choice = vulkan::ChooseDevice(Infos(devices), from_environment ? environment : option);
+  if (!choice.ok()) {
+    Status status = std::move(choice).status();
+    if (!from_environment) return status;
+    return std::move(status).While("choosing the device that SPIRLOOM_DEVICE names");
+  }
+  return devices[*choice];
+}
+
+std::string CacheFolder(const std::string& option) {
+  if (option == "none") return {};
+  return option.empty() ? vulkan::DefaultCacheFolder() : option;
+}
+
+}  // namespace
+
+namespace internal {
+
+Status RuntimeState::SavePipelineCache() {
+  const std::scoped_lock lock(save_mutex);
+  return pipeline_cache->Save();
+}
+
+}  // namespace internal
+
+bool IsAvailable() {
+  const auto devices = ListDevices();
+  return devices.ok() && std::ranges::any_of(*devices, &DeviceInfo::usable);
+}
+
+Result<std::vector<DeviceInfo>> ListDevices() {
+  SPIRLOOM_TRY_ASSIGN(const auto instance, vulkan::Instance::Create({}));
+  SPIRLOOM_TRY_ASSIGN(const auto devices, vulkan::ListPhysicalDevices(*instance));
+  return Infos(devices);
+}
+
+Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
+  auto state = std::make_shared<internal::RuntimeState>();
+  SPIRLOOM_TRY_ASSIGN(state->index, ops::OpIndex::Create(options.libraries));
+  SPIRLOOM_TRY_ASSIGN(state->instance,
+                      vulkan::Instance::Create({.validation = options.validation}));
+  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
+                      SelectDevice(*state->instance, options.device));
+  SPIRLOOM_TRY_ASSIGN(state->device, vulkan::Device::Create(*state->instance, physical));
+  state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
+  SPIRLOOM_TRY_ASSIGN(
+      vulkan::PipelineCache cache,
+      vulkan::PipelineCache::Create(*state->device, CacheFolder(options.cache_dir)));
+  state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
+  return Runtime(std::move(state));
+}
+
+Runtime::Runtime(std::shared_ptr<internal::RuntimeState> state) : state_(std::move(state)) {}
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+Runtime::~Runtime() = default;
+
+const DeviceInfo& Runtime::device() const { return state_->device->physical().info; }
+
+uint64_t Runtime::validation_message_count() const { return state_->instance->message_count(); }
+
+}  // namespace spirloom

@@ -1,0 +1,170 @@
+#include "runtime/ops/shader_pack.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <string>
+
+namespace spirloom::ops {
+namespace {
+
+constexpr uint32_t kSpirvMagic = 0x07230203;
+constexpr uint32_t kSpirvHeaderBytes = 20;
+
+Status Invalid(std::string message) { return {StatusCode::kInvalidFile, std::move(message)}; }
+
+std::string Row(const char* kind, size_t i) {
+  return std::string(kind) + " " + std::to_string(i) + " of the shader pack";
+}
+
+// Whether `count` rows of `row_size` bytes at `offset` are an aligned part of `size` bytes.
+Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t row_size,
+                  uint64_t size) {
+  if (offset % kPackAlignment != 0 || offset < sizeof(PackHeader)) {
+    return Invalid("The shader pack's " + std::string(name) + " table starts at byte " +
+                   std::to_string(offset) + ", which is not a multiple of " +
+                   std::to_string(kPackAlignment) + " after the header.");
+  }
+  if (offset > size || count * row_size > size - offset) {
+    return Invalid("The shader pack's " + std::string(name) + " table (" +
+                   std::to_string(count * row_size) + " bytes at " + std::to_string(offset) +
+                   ") exceeds the pack (" + std::to_string(size) + " bytes).");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ShaderPack> ShaderPack::Open(std::span<const std::byte> bytes, PackCheck check) {
+  ShaderPack pack;
+  pack.bytes_ = bytes;
+  pack.header_ = reinterpret_cast<const PackHeader*>(bytes.data());
+  SPIRLOOM_TRY(pack.CheckHeader());
+  const PackHeader& header = *pack.header_;
+  pack.variants_ = {reinterpret_cast<const VariantRow*>(bytes.data() + header.variants_offset),
+                    header.variant_count};
+  pack.modules_ = {reinterpret_cast<const ModuleRow*>(bytes.data() + header.modules_offset),
+                   header.module_count};
+  pack.strings_ = {reinterpret_cast<const char*>(bytes.data() + header.strings_offset),
+                   header.strings_size};
+  if (check == PackCheck::kContent) {
+    const uint64_t digest =
+        XXH64(bytes.data() + sizeof(PackHeader), bytes.size() - sizeof(PackHeader), /*seed=*/0);
+    if (digest != header.content_digest) {
+      return Invalid("The shader pack's bytes do not match its content digest: it is damaged.");
+    }
+  }
+  SPIRLOOM_TRY(pack.CheckModules());
+  SPIRLOOM_TRY(pack.CheckVariants());
+  return pack;
+}
+
+Status ShaderPack::CheckHeader() const {
+  if (reinterpret_cast<uintptr_t>(bytes_.data()) % alignof(PackHeader) != 0) {
+    return {StatusCode::kInvalidArgument, "The shader pack's address is not a multiple of 8."};
+  }
+  if (bytes_.size() < sizeof(PackHeader)) {
+    return Invalid("The shader pack has " + std::to_string(bytes_.size()) +
+                   " bytes, fewer than its header (" + std::to_string(sizeof(PackHeader)) + ").");
+  }
+  const PackHeader& header = *header_;
+  if (header.magic != kPackMagic) return Invalid("The bytes do not begin as a shader pack (SLPK).");
+  if (header.version != kPackVersion) {
+    return {StatusCode::kUnsupported, "The shader pack has version " +
+                                          std::to_string(header.version) + "; this build reads " +
+                                          std::to_string(kPackVersion) + "."};
+  }
+  if (header.size != bytes_.size()) {
+    return Invalid("The shader pack says it has " + std::to_string(header.size) +
+                   " bytes; there are " + std::to_string(bytes_.size()) + ".");
+  }
+  SPIRLOOM_TRY(CheckTable("variant", header.variants_offset, header.variant_count,
+                          sizeof(VariantRow), header.size));
+  SPIRLOOM_TRY(CheckTable("module", header.modules_offset, header.module_count, sizeof(ModuleRow),
+                          header.size));
+  return CheckTable("string", header.strings_offset, header.strings_size, 1, header.size);
+}
+
+Status ShaderPack::CheckModules() const {
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    const ModuleRow& row = modules_[i];
+    if (row.codec != 0) {
+      return {StatusCode::kUnsupported, Row("Module", i) + " is compressed with codec " +
+                                            std::to_string(row.codec) +
+                                            ", which this build does not read."};
+    }
+    if (row.offset % 4 != 0 || row.offset < sizeof(PackHeader)) {
+      return Invalid(Row("Module", i) + " starts at byte " + std::to_string(row.offset) +
+                     ", which is not a multiple of 4 after the header.");
+    }
+    if (row.offset > bytes_.size() || row.size > bytes_.size() - row.offset) {
+      return Invalid(Row("Module", i) + " (" + std::to_string(row.size) + " bytes at " +
+                     std::to_string(row.offset) + ") exceeds the pack (" +
+                     std::to_string(bytes_.size()) + " bytes).");
+    }
+    if (row.size != row.raw_size || row.size % 4 != 0 || row.size < kSpirvHeaderBytes) {
+      return Invalid(Row("Module", i) + " has " + std::to_string(row.size) + " bytes stored and " +
+                     std::to_string(row.raw_size) +
+                     " raw; they must be equal, a multiple of 4 and at least " +
+                     std::to_string(kSpirvHeaderBytes) + ".");
+    }
+    if (Spirv(row)[0] != kSpirvMagic) return Invalid(Row("Module", i) + " is not SPIR-V.");
+  }
+  return {};
+}
+
+Status ShaderPack::CheckVariants() const {
+  for (size_t i = 0; i < variants_.size(); ++i) {
+    const VariantRow& row = variants_[i];
+    if (i > 0 && row.key <= variants_[i - 1].key) {
+      return Invalid(Row("Variant", i) + " is out of order: its key (" + std::to_string(row.key) +
+                     ") follows " + std::to_string(variants_[i - 1].key) + ".");
+    }
+    if (row.name >= strings_.size() || strings_.find('\0', row.name) == std::string_view::npos) {
+      return Invalid(Row("Variant", i) + " has its name at byte " + std::to_string(row.name) +
+                     " of the string table, where no string ends within its " +
+                     std::to_string(strings_.size()) + " bytes.");
+    }
+    if (row.module >= modules_.size()) {
+      return Invalid(Row("Variant", i) + " uses module " + std::to_string(row.module) + " of " +
+                     std::to_string(modules_.size()) + ".");
+    }
+    if (row.binding_count > kMaxBindings || row.constant_count > kMaxConstants ||
+        row.push_bytes > kMaxPushBytes || row.push_bytes % 4 != 0) {
+      return Invalid(Row("Variant", i) + " has " + std::to_string(row.binding_count) +
+                     " bindings, " + std::to_string(row.constant_count) + " constants and " +
+                     std::to_string(row.push_bytes) + " push-constant bytes; at most " +
+                     std::to_string(kMaxBindings) + ", " + std::to_string(kMaxConstants) + " and " +
+                     std::to_string(kMaxPushBytes) + " (a multiple of 4) are possible.");
+    }
+    if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
+      return Invalid(Row("Variant", i) + " has a workgroup of size 0.");
+    }
+    for (size_t b = 0; b < row.binding_count; ++b) {
+      if (row.bindings[b] > static_cast<uint8_t>(BindingType::kStorageImage)) {
+        return Invalid(Row("Variant", i) + " has binding " + std::to_string(b) +
+                       " of unknown type " + std::to_string(row.bindings[b]) + ".");
+      }
+    }
+  }
+  return {};
+}
+
+const VariantRow* ShaderPack::Find(uint64_t key) const {
+  const auto row = std::ranges::lower_bound(variants_, key, {}, &VariantRow::key);
+  return row != variants_.end() && row->key == key ? &*row : nullptr;
+}
+
+std::string_view ShaderPack::Name(const VariantRow& row) const {
+  return strings_.data() + row.name;
+}
+
+std::span<const uint32_t> ShaderPack::Spirv(const VariantRow& row) const {
+  return Spirv(modules_[row.module]);
+}
+
+std::span<const uint32_t> ShaderPack::Spirv(const ModuleRow& row) const {
+  return {reinterpret_cast<const uint32_t*>(bytes_.data() + row.offset), row.size / 4};
+}
+
+}  // namespace spirloom::ops

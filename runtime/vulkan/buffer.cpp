@@ -1,0 +1,52 @@
+#include "runtime/vulkan/buffer.h"
+
+#include <string>
+
+namespace spirloom::vulkan {
+
+Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size) {
+  if (size == 0) return Status(StatusCode::kInvalidArgument, "A buffer of 0 bytes is asked for.");
+  const VkDeviceSize limit = device.physical().max_memory_allocation_size;
+  if (size > limit) {
+    return Status(StatusCode::kOutOfMemory,
+                  "A buffer of " + std::to_string(size) +
+                      " bytes exceeds the device's maxMemoryAllocationSize (" +
+                      std::to_string(limit) + " bytes).");
+  }
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.size = size;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  VkBuffer handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(
+      ToStatus(device.fn().vkCreateBuffer(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+               "vkCreateBuffer"));
+  Buffer buffer;
+  buffer.handle_ = {device, handle};
+  buffer.size_ = size;
+  device.fn().vkGetBufferMemoryRequirements(device.handle(), handle, &buffer.requirements_);
+  return buffer;
+}
+
+Result<Buffer> Buffer::Create(const Device& device, VkDeviceSize size, MemoryUse use) {
+  SPIRLOOM_TRY_ASSIGN(Buffer buffer, CreateUnbound(device, size));
+  SPIRLOOM_TRY_ASSIGN(DeviceMemory memory,
+                      DeviceMemory::Create(device, buffer.requirements_.size,
+                                           buffer.requirements_.memoryTypeBits, use));
+  SPIRLOOM_TRY(buffer.Bind(memory, /*offset=*/0));
+  buffer.memory_ = std::move(memory);
+  return buffer;
+}
+
+Status Buffer::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
+  const Device& device = handle_.device();
+  SPIRLOOM_TRY(ToStatus(
+      device.fn().vkBindBufferMemory(device.handle(), handle_.get(), memory.handle(), offset),
+      "vkBindBufferMemory"));
+  if (memory.mapped() != nullptr) mapped_ = memory.mapped() + offset;
+  return {};
+}
+
+}  // namespace spirloom::vulkan

@@ -1,0 +1,83 @@
+#include "runtime/vulkan/command_buffer.h"
+
+namespace spirloom::vulkan {
+
+Result<CommandBuffer> CommandBuffer::Create(const Device& device) {
+  VkCommandPoolCreateInfo pool_info{};
+  pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  pool_info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  pool_info.queueFamilyIndex = device.queue_family();
+  VkCommandPool pool = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(
+      device.fn().vkCreateCommandPool(device.handle(), &pool_info, /*pAllocator=*/nullptr, &pool),
+      "vkCreateCommandPool"));
+  CommandBuffer buffer;
+  buffer.pool_ = {device, pool};
+  VkCommandBufferAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  info.commandPool = pool;
+  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  info.commandBufferCount = 1;
+  SPIRLOOM_TRY(
+      ToStatus(device.fn().vkAllocateCommandBuffers(device.handle(), &info, &buffer.handle_),
+               "vkAllocateCommandBuffers"));
+  return buffer;
+}
+
+Status CommandBuffer::Begin() {
+  pool_.device().counters().recordings.fetch_add(1);
+  VkCommandBufferBeginInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  return ToStatus(fn().vkBeginCommandBuffer(handle_, &info), "vkBeginCommandBuffer");
+}
+
+Status CommandBuffer::End() {
+  return ToStatus(fn().vkEndCommandBuffer(handle_), "vkEndCommandBuffer");
+}
+
+void CommandBuffer::BindPipeline(const ComputePipeline& pipeline) {
+  fn().vkCmdBindPipeline(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
+}
+
+void CommandBuffer::BindDescriptorSet(const BindingLayout& layout, VkDescriptorSet set) {
+  fn().vkCmdBindDescriptorSets(handle_, VK_PIPELINE_BIND_POINT_COMPUTE, layout.pipeline,
+                               /*firstSet=*/0, /*descriptorSetCount=*/1, &set,
+                               /*dynamicOffsetCount=*/0, nullptr);
+}
+
+void CommandBuffer::PushConstants(const BindingLayout& layout, std::span<const std::byte> data) {
+  if (data.empty()) return;
+  fn().vkCmdPushConstants(handle_, layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, /*offset=*/0,
+                          static_cast<uint32_t>(data.size()), data.data());
+}
+
+void CommandBuffer::Dispatch(uint32_t groups_x, uint32_t groups_y, uint32_t groups_z) {
+  fn().vkCmdDispatch(handle_, groups_x, groups_y, groups_z);
+}
+
+void CommandBuffer::CopyBuffer(VkBuffer source, VkDeviceSize source_offset, VkBuffer target,
+                               VkDeviceSize target_offset, VkDeviceSize size) {
+  const VkBufferCopy region{.srcOffset = source_offset, .dstOffset = target_offset, .size = size};
+  fn().vkCmdCopyBuffer(handle_, source, target, /*regionCount=*/1, &region);
+}
+
+void CommandBuffer::Barrier(VkPipelineStageFlags source, VkPipelineStageFlags target,
+                            std::span<const VkMemoryBarrier> memory,
+                            std::span<const VkBufferMemoryBarrier> buffers,
+                            std::span<const VkImageMemoryBarrier> images) {
+  fn().vkCmdPipelineBarrier(handle_, source, target, /*dependencyFlags=*/0,
+                            static_cast<uint32_t>(memory.size()), memory.data(),
+                            static_cast<uint32_t>(buffers.size()), buffers.data(),
+                            static_cast<uint32_t>(images.size()), images.data());
+}
+
+void CommandBuffer::ResetTimestamps(const TimestampPool& pool) {
+  fn().vkCmdResetQueryPool(handle_, pool.handle(), /*firstQuery=*/0, pool.count());
+}
+
+void CommandBuffer::WriteTimestamp(const TimestampPool& pool, uint32_t query,
+                                   VkPipelineStageFlagBits stage) {
+  fn().vkCmdWriteTimestamp(handle_, stage, pool.handle(), query);
+}
+
+}  // namespace spirloom::vulkan

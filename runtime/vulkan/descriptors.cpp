@@ -1,0 +1,159 @@
+#include "runtime/vulkan/descriptors.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace spirloom::vulkan {
+namespace {
+
+// Whether a stage may have this many descriptors: a device need offer only four of a kind.
+Status CheckLimits(const Device& device, std::span<const ops::BindingType> types) {
+  DescriptorCounts counts;
+  counts.Add(types);
+  const VkPhysicalDeviceLimits& limits = device.limits();
+  const auto check = [](uint32_t count, uint32_t limit, const char* kind) -> Status {
+    if (count <= limit) return {};
+    return {StatusCode::kUnsupported, "A kernel binds " + std::to_string(count) + " " + kind +
+                                          "; the device allows " + std::to_string(limit) + "."};
+  };
+  SPIRLOOM_TRY(
+      check(counts.storage_buffers, limits.maxPerStageDescriptorStorageBuffers, "storage buffers"));
+  SPIRLOOM_TRY(
+      check(counts.sampled_images, limits.maxPerStageDescriptorSampledImages, "sampled images"));
+  return check(counts.storage_images, limits.maxPerStageDescriptorStorageImages, "storage images");
+}
+
+}  // namespace
+
+VkDescriptorType ToDescriptorType(ops::BindingType type) {
+  switch (type) {
+    case ops::BindingType::kSampledImage:
+      return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    case ops::BindingType::kStorageImage:
+      return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case ops::BindingType::kStorageBuffer:
+      break;
+  }
+  return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+Result<VkDescriptorSetLayout> LayoutCache::GetSet(const Types& types) {
+  const auto found = sets_.find(types);
+  if (found != sets_.end()) return found->second.get();
+  SPIRLOOM_TRY(CheckLimits(*device_, types));
+  std::vector<VkDescriptorSetLayoutBinding> bindings(types.size());
+  for (uint32_t i = 0; i < types.size(); ++i) {
+    bindings[i] = {.binding = i,
+                   .descriptorType = ToDescriptorType(types[i]),
+                   .descriptorCount = 1,
+                   .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                   .pImmutableSamplers = nullptr};
+  }
+  VkDescriptorSetLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  info.bindingCount = static_cast<uint32_t>(bindings.size());
+  info.pBindings = bindings.data();
+  VkDescriptorSetLayout handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(device_->fn().vkCreateDescriptorSetLayout(device_->handle(), &info,
+                                                                  /*pAllocator=*/nullptr, &handle),
+                        "vkCreateDescriptorSetLayout"));
+  sets_.emplace(types, SetLayout(*device_, handle));
+  return handle;
+}
+
+Result<BindingLayout> LayoutCache::Get(std::span<const ops::BindingType> types,
+                                       uint32_t push_bytes) {
+  const std::scoped_lock lock(mutex_);
+  BindingLayout layout;
+  Types key(types.begin(), types.end());
+  SPIRLOOM_TRY_ASSIGN(layout.set, GetSet(key));
+  const auto found = layouts_.find({key, push_bytes});
+  if (found != layouts_.end()) {
+    layout.pipeline = found->second.get();
+    return layout;
+  }
+  const VkPushConstantRange range{
+      .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .offset = 0, .size = push_bytes};
+  VkPipelineLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &layout.set;
+  info.pushConstantRangeCount = push_bytes > 0 ? 1 : 0;
+  info.pPushConstantRanges = &range;
+  SPIRLOOM_TRY(ToStatus(device_->fn().vkCreatePipelineLayout(
+                            device_->handle(), &info, /*pAllocator=*/nullptr, &layout.pipeline),
+                        "vkCreatePipelineLayout"));
+  layouts_.emplace(std::pair(std::move(key), push_bytes), Layout(*device_, layout.pipeline));
+  return layout;
+}
+
+void DescriptorCounts::Add(std::span<const ops::BindingType> types) {
+  const auto count = [&](ops::BindingType type) {
+    return static_cast<uint32_t>(std::ranges::count(types, type));
+  };
+  ++sets;
+  storage_buffers += count(ops::BindingType::kStorageBuffer);
+  sampled_images += count(ops::BindingType::kSampledImage);
+  storage_images += count(ops::BindingType::kStorageImage);
+}
+
+Result<DescriptorPool> DescriptorPool::Create(const Device& device,
+                                              const DescriptorCounts& counts) {
+  // A pool must have room for at least one set and one descriptor.
+  const std::array<VkDescriptorPoolSize, 3> sizes = {
+      {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(counts.storage_buffers, 1U)},
+       {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, std::max(counts.sampled_images, 1U)},
+       {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, std::max(counts.storage_images, 1U)}}};
+  VkDescriptorPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  info.maxSets = std::max(counts.sets, 1U);
+  info.poolSizeCount = static_cast<uint32_t>(sizes.size());
+  info.pPoolSizes = sizes.data();
+  VkDescriptorPool handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(device.fn().vkCreateDescriptorPool(device.handle(), &info,
+                                                           /*pAllocator=*/nullptr, &handle),
+                        "vkCreateDescriptorPool"));
+  DescriptorPool pool;
+  pool.handle_ = {device, handle};
+  return pool;
+}
+
+Result<VkDescriptorSet> DescriptorPool::Allocate(VkDescriptorSetLayout layout) {
+  const Device& device = handle_.device();
+  VkDescriptorSetAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+  info.descriptorPool = handle_.get();
+  info.descriptorSetCount = 1;
+  info.pSetLayouts = &layout;
+  VkDescriptorSet set = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(device.fn().vkAllocateDescriptorSets(device.handle(), &info, &set),
+                        "vkAllocateDescriptorSets"));
+  return set;
+}
+
+void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,
+                         std::span<const Descriptor> descriptors) {
+  if (descriptors.empty()) return;
+  std::vector<VkDescriptorBufferInfo> buffers(descriptors.size());
+  std::vector<VkDescriptorImageInfo> images(descriptors.size());
+  std::vector<VkWriteDescriptorSet> writes(descriptors.size());
+  for (uint32_t i = 0; i < descriptors.size(); ++i) {
+    const Descriptor& descriptor = descriptors[i];
+    buffers[i] = {descriptor.buffer, descriptor.offset, descriptor.range};
+    images[i] = {VK_NULL_HANDLE, descriptor.view, VK_IMAGE_LAYOUT_GENERAL};
+    writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    writes[i].dstSet = set;
+    writes[i].dstBinding = i;
+    writes[i].descriptorCount = 1;
+    writes[i].descriptorType = ToDescriptorType(descriptor.type);
+    writes[i].pBufferInfo = &buffers[i];
+    writes[i].pImageInfo = &images[i];
+  }
+  device.counters().descriptor_updates.fetch_add(1);
+  device.fn().vkUpdateDescriptorSets(device.handle(), static_cast<uint32_t>(writes.size()),
+                                     writes.data(), /*descriptorCopyCount=*/0, nullptr);
+}
+
+}  // namespace spirloom::vulkan

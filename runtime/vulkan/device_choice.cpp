@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "runtime/vulkan/physical_device.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+// The number that the whole of `text` is, if it is one.
+std::optional<size_t> ParseIndex(const std::string& text) {
+  size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string ListNames(const std::vector<DeviceInfo>& devices) {
+  std::string text;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + devices[i].name;
+  }
+  return text;
+}
+
+Status NotUsable(const DeviceInfo& device) {
+  return {StatusCode::kUnsupported, "The device '" + device.name + "' (Vulkan " +
+                                        device.api_version +
+                                        ") cannot be used: at least Vulkan 1.1 and a compute "
+                                        "queue are needed."};
+}
+
+}  // namespace
+
+Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice) {
+  if (devices.empty()) {
+    return Status(StatusCode::kNotFound,
+                  "There is no Vulkan device. Install a driver for this machine's GPU, or Mesa's "
+                  "software driver (Debian: mesa-vulkan-drivers).");
+  }
+  if (const auto index = ParseIndex(choice); index && *index < devices.size()) {
+    if (!devices[*index].usable) return NotUsable(devices[*index]);
+    return *index;
+  }
+  std::optional<size_t> unusable;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (Lower(devices[i].name).find(Lower(choice)) == std::string::npos) continue;
+    if (devices[i].usable) return i;
+    if (!unusable) unusable = i;
+  }
+  if (unusable) return NotUsable(devices[*unusable]);
+  return Status(StatusCode::kInvalidArgument, "There is no device '" + choice +
+                                                  "'. An index or a part of a name selects one "
+                                                  "of: " +
+                                                  ListNames(devices) + ".");
+}
+
+}  // namespace spirloom::vulkan

@@ -1,0 +1,76 @@
+#include "runtime/vulkan/features.h"
+
+#include <algorithm>
+
+#include "runtime/ops/capability.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
+constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
+
+}  // namespace
+
+template <typename T>
+void FeatureChain::Link(T& next, VkStructureType type) {
+  next.sType = type;
+  *tail_ = &next;
+  tail_ = &next.pNext;
+}
+
+FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions) {
+  // Whether the struct is core since `version`, or else comes with `extension`.
+  const auto known = [&](uint32_t version, const char* extension) {
+    if (version != 0 && api_version >= version) return true;
+    if (std::ranges::find(extensions, extension) == extensions.end()) return false;
+    extensions_.push_back(extension);
+    return true;
+  };
+  core_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  Link(storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  if (known(VK_API_VERSION_1_2, VK_KHR_8BIT_STORAGE_EXTENSION_NAME)) {
+    Link(storage8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
+  }
+  if (known(VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME)) {
+    Link(float16_int8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
+  }
+  if (known(VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
+    Link(integer_dot_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
+  }
+  // Cooperative matrix code is written in the Vulkan memory model.
+  if (api_version >= VK_API_VERSION_1_2 && known(0, kCooperativeMatrixExtension)) {
+    Link(cooperative_matrix_, kCooperativeMatrixType);
+    Link(memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
+  }
+}
+
+void FeatureChain::Query(VkPhysicalDevice device) { vkGetPhysicalDeviceFeatures2(device, &core_); }
+
+void FeatureChain::KeepNamed() {
+  VkPhysicalDeviceFeatures named{};
+  named.shaderInt16 = core_.features.shaderInt16;
+  named.shaderInt64 = core_.features.shaderInt64;
+  core_.features = named;
+  cooperative_matrix_.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+}
+
+uint64_t FeatureChain::Capabilities() const {
+  using ops::Capability;
+  uint64_t bits = 0;
+  const auto add = [&bits](VkBool32 supported, Capability capability) {
+    if (supported == VK_TRUE) bits |= ops::CapabilityBit(capability);
+  };
+  add(storage16_.storageBuffer16BitAccess, Capability::kStorageBuffer16Bit);
+  add(storage8_.storageBuffer8BitAccess, Capability::kStorageBuffer8Bit);
+  add(float16_int8_.shaderFloat16, Capability::kShaderFloat16);
+  add(float16_int8_.shaderInt8, Capability::kShaderInt8);
+  add(core_.features.shaderInt16, Capability::kShaderInt16);
+  add(core_.features.shaderInt64, Capability::kShaderInt64);
+  add(integer_dot_.shaderIntegerDotProduct, Capability::kIntegerDotProduct);
+  add(cooperative_matrix_.cooperativeMatrix & memory_model_.vulkanMemoryModel,
+      Capability::kCooperativeMatrix);
+  return bits;
+}
+
+}  // namespace spirloom::vulkan

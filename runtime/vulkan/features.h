@@ -1,0 +1,55 @@
+#ifndef SPIRLOOM_RUNTIME_VULKAN_FEATURES_H_
+#define SPIRLOOM_RUNTIME_VULKAN_FEATURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/vulkan/vk.h"
+
+namespace spirloom::vulkan {
+
+// The feature structs that our capabilities come from, chained for vkGetPhysicalDeviceFeatures2 and
+// vkCreateDevice. Points into itself: neither moves nor copies.
+class FeatureChain {
+ public:
+  // Links the structs that a device of `api_version` with `extensions` knows.
+  FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions);
+  FeatureChain(const FeatureChain&) = delete;
+  FeatureChain& operator=(const FeatureChain&) = delete;
+
+  // Fills the chain with what the device supports.
+  void Query(VkPhysicalDevice device);
+  // Turns off, after Query(), every feature of the core struct that no capability names.
+  void KeepNamed();
+  // The capabilities (bits, ops::Capability) of the features that are on.
+  uint64_t Capabilities() const;
+
+  const VkPhysicalDeviceFeatures2* head() const { return &core_; }
+  // The device extensions that the linked structs belong to.
+  const std::vector<const char*>& extensions() const { return extensions_; }
+
+ private:
+  template <typename T>
+  void Link(T& next, VkStructureType type);
+
+  VkPhysicalDeviceFeatures2 core_{};
+  VkPhysicalDevice16BitStorageFeatures storage16_{};
+  VkPhysicalDevice8BitStorageFeatures storage8_{};
+  VkPhysicalDeviceShaderFloat16Int8Features float16_int8_{};
+  VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_{};
+  VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
+  // VkPhysicalDeviceCooperativeMatrixFeaturesKHR, which older headers lack.
+  struct {
+    VkStructureType sType;
+    void* pNext;
+    VkBool32 cooperativeMatrix;
+    VkBool32 cooperativeMatrixRobustBufferAccess;
+  } cooperative_matrix_{};
+  void** tail_ = &core_.pNext;
+  std::vector<const char*> extensions_;
+};
+
+}  // namespace spirloom::vulkan
+
+#endif  // SPIRLOOM_RUNTIME_VULKAN_FEATURES_H_

@@ -1,0 +1,29 @@
+#include "runtime/vulkan/fence.h"
+
+#include <limits>
+
+namespace spirloom::vulkan {
+
+Result<Fence> Fence::Create(const Device& device) {
+  VkFenceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  VkFence handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(
+      ToStatus(device.fn().vkCreateFence(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+               "vkCreateFence"));
+  Fence fence;
+  fence.handle_ = {device, handle};
+  return fence;
+}
+
+Status Fence::WaitAndReset() {
+  const Device& device = handle_.device();
+  const VkFence fence = handle_.get();
+  SPIRLOOM_TRY(ToStatus(device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence,
+                                                    VK_TRUE, std::numeric_limits<uint64_t>::max()),
+                        "vkWaitForFences"));
+  return ToStatus(device.fn().vkResetFences(device.handle(), /*fenceCount=*/1, &fence),
+                  "vkResetFences");
+}
+
+}  // namespace spirloom::vulkan

@@ -1,0 +1,123 @@
+#include "runtime/vulkan/memory.h"
+
+#include <array>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace spirloom::vulkan {
+namespace {
+
+constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+constexpr VkMemoryPropertyFlags kMapped =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+// One preference: the flags a type must have, and those it must not.
+struct Wish {
+  VkMemoryPropertyFlags with;
+  VkMemoryPropertyFlags without;
+};
+
+// Protected, lazily allocated and vendors' uncached types are never wanted.
+constexpr VkMemoryPropertyFlags kStrange = ~(kLocal | kCached | kMapped);
+constexpr std::array kDeviceWishes = {Wish{kLocal, kStrange | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT},
+                                      Wish{kLocal, kStrange}, Wish{0, kStrange}};
+constexpr std::array kUploadWishes = {Wish{kMapped, kStrange | kLocal | kCached},
+                                      Wish{kMapped, kStrange | kLocal}, Wish{kMapped, kStrange}};
+constexpr std::array kReadbackWishes = {Wish{kMapped | kCached | kLocal, kStrange},
+                                        Wish{kMapped | kCached, kStrange}, Wish{kMapped, kStrange}};
+
+std::span<const Wish> Wishes(MemoryUse use) {
+  switch (use) {
+    case MemoryUse::kUpload:
+      return kUploadWishes;
+    case MemoryUse::kReadback:
+      return kReadbackWishes;
+    case MemoryUse::kDevice:
+      break;
+  }
+  return kDeviceWishes;
+}
+
+Status TooLarge(VkDeviceSize size, const char* what, VkDeviceSize limit) {
+  return {StatusCode::kOutOfMemory, "An allocation of " + std::to_string(size) +
+                                        " bytes exceeds the device's " + what + " (" +
+                                        std::to_string(limit) + " bytes)."};
+}
+
+}  // namespace
+
+std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory,
+                                         uint32_t type_bits, MemoryUse use) {
+  for (const Wish& wish : Wishes(use)) {
+    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+      const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+      if ((type_bits >> i & 1) == 0) continue;
+      if ((flags & wish.with) == wish.with && (flags & wish.without) == 0) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize size,
+                                          uint32_t type_bits, MemoryUse use) {
+  const PhysicalDevice& physical = device.physical();
+  const auto type = ChooseMemoryType(physical.memory, type_bits, use);
+  if (!type) {
+    return Status(StatusCode::kUnsupported, "The device has no memory type for this use.");
+  }
+  if (size > physical.max_memory_allocation_size) {
+    return TooLarge(size, "maxMemoryAllocationSize", physical.max_memory_allocation_size);
+  }
+  const VkDeviceSize heap =
+      physical.memory.memoryHeaps[physical.memory.memoryTypes[*type].heapIndex].size;
+  if (size > heap) return TooLarge(size, "memory heap", heap);
+
+  VkMemoryAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  info.allocationSize = size;
+  info.memoryTypeIndex = *type;
+  DeviceMemory memory;
+  memory.size_ = size;
+  Status status = ToStatus(device.fn().vkAllocateMemory(device.handle(), &info,
+                                                        /*pAllocator=*/nullptr, &memory.handle_),
+                           "vkAllocateMemory");
+  if (!status.ok()) {
+    return std::move(status).While("allocating " + std::to_string(size) + " bytes");
+  }
+  memory.device_ = &device;
+  device.counters().memory_allocations.fetch_add(1);
+  device.counters().allocated_bytes.fetch_add(size);
+  if (use == MemoryUse::kDevice) return memory;
+  void* mapped = nullptr;
+  SPIRLOOM_TRY(ToStatus(device.fn().vkMapMemory(device.handle(), memory.handle_, /*offset=*/0,
+                                                VK_WHOLE_SIZE, /*flags=*/0, &mapped),
+                        "vkMapMemory"));
+  memory.mapped_ = static_cast<std::byte*>(mapped);
+  return memory;
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)),
+      handle_(std::exchange(other.handle_, VK_NULL_HANDLE)),
+      size_(std::exchange(other.size_, 0)),
+      mapped_(std::exchange(other.mapped_, nullptr)) {}
+
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  DeviceMemory moved(std::move(other));
+  std::swap(device_, moved.device_);
+  std::swap(handle_, moved.handle_);
+  std::swap(size_, moved.size_);
+  std::swap(mapped_, moved.mapped_);
+  return *this;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (device_ == nullptr) return;
+  device_->counters().memory_frees.fetch_add(1);
+  device_->counters().allocated_bytes.fetch_sub(size_);
+  device_->fn().vkFreeMemory(device_->handle(), handle_, /*pAllocator=*/nullptr);
+}
+
+}  // namespace spirloom::vulkan

@@ -1,0 +1,131 @@
+#include "runtime/vulkan/pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+namespace spirloom::vulkan {
+namespace {
+
+using ShaderModule = DeviceHandle<VkShaderModule, &VolkDeviceTable::vkDestroyShaderModule>;
+
+Result<ShaderModule> CreateShaderModule(const Device& device, std::span<const uint32_t> spirv) {
+  VkShaderModuleCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  info.codeSize = spirv.size_bytes();
+  info.pCode = spirv.data();
+  VkShaderModule handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(
+      device.fn().vkCreateShaderModule(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      "vkCreateShaderModule"));
+  return ShaderModule(device, handle);
+}
+
+// The values of specialisation constants 0, 1, 2, 3, … in order, and where each lies.
+struct Specialization {
+  explicit Specialization(const PipelineDesc& desc)
+      : values(desc.workgroup.begin(), desc.workgroup.end()) {
+    values.insert(values.end(), desc.constants.begin(), desc.constants.end());
+    for (uint32_t id = 0; id < values.size(); ++id) entries.push_back({id, 4 * id, 4});
+    info = {.mapEntryCount = static_cast<uint32_t>(entries.size()),
+            .pMapEntries = entries.data(),
+            .dataSize = 4 * values.size(),
+            .pData = values.data()};
+  }
+  Specialization(const Specialization&) = delete;
+  Specialization& operator=(const Specialization&) = delete;
+
+  std::vector<uint32_t> values;
+  std::vector<VkSpecializationMapEntry> entries;
+  VkSpecializationInfo info{};
+};
+
+Status CheckWorkgroup(const Device& device, const PipelineDesc& desc) {
+  const VkPhysicalDeviceLimits& limits = device.limits();
+  uint64_t product = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    product *= desc.workgroup[i];
+    if (desc.workgroup[i] >= 1 && desc.workgroup[i] <= limits.maxComputeWorkGroupSize[i] &&
+        product <= limits.maxComputeWorkGroupInvocations) {
+      continue;
+    }
+    return {StatusCode::kUnsupported,
+            "The workgroup " + std::to_string(desc.workgroup[0]) + " x " +
+                std::to_string(desc.workgroup[1]) + " x " + std::to_string(desc.workgroup[2]) +
+                " is outside the device's limits (" +
+                std::to_string(limits.maxComputeWorkGroupSize[0]) + " x " +
+                std::to_string(limits.maxComputeWorkGroupSize[1]) + " x " +
+                std::to_string(limits.maxComputeWorkGroupSize[2]) + ", " +
+                std::to_string(limits.maxComputeWorkGroupInvocations) + " in all)."};
+  }
+  return {};
+}
+
+// Calls work(i) for each i < count, on all cores.
+template <typename Work>
+void ParallelFor(size_t count, const Work& work) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  const size_t helpers = std::min<size_t>(std::thread::hardware_concurrency(), count);
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < helpers; ++i) {
+    try {
+      threads.emplace_back(run);
+    } catch (const std::system_error&) {  // no more threads: those there are do the work
+      break;
+    }
+  }
+  run();
+}
+
+}  // namespace
+
+Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCache& layouts,
+                                                VkPipelineCache cache, const PipelineDesc& desc) {
+  SPIRLOOM_TRY(CheckWorkgroup(device, desc));
+  ComputePipeline pipeline;
+  SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(desc.bindings, desc.push_bytes));
+  SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, desc.spirv));
+  const Specialization specialization(desc);
+  VkComputePipelineCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module.get();
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = &specialization.info;
+  info.layout = pipeline.layout_.pipeline;
+  VkPipeline handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(device.fn().vkCreateComputePipelines(device.handle(), cache,
+                                                             /*createInfoCount=*/1, &info,
+                                                             /*pAllocator=*/nullptr, &handle),
+                        "vkCreateComputePipelines"));
+  pipeline.handle_ = {device, handle};
+  device.counters().pipelines.fetch_add(1);
+  device.SetName(VK_OBJECT_TYPE_PIPELINE, handle, desc.name);
+  return pipeline;
+}
+
+Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, LayoutCache& layouts,
+                                                     VkPipelineCache cache,
+                                                     std::span<const PipelineDesc> descs) {
+  std::vector<std::optional<Result<ComputePipeline>>> results(descs.size());
+  ParallelFor(descs.size(), [&](size_t i) {
+    results[i].emplace(ComputePipeline::Create(device, layouts, cache, descs[i]));
+  });
+  std::vector<ComputePipeline> pipelines;
+  pipelines.reserve(descs.size());
+  for (size_t i = 0; i < descs.size(); ++i) {
+    if (!results[i]->ok()) {
+      return results[i]->status().While("creating the pipeline of " + descs[i].name);
+    }
+    pipelines.push_back(std::move(*results[i]).value());
+  }
+  return pipelines;
+}
+
+}  // namespace spirloom::vulkan

@@ -1,0 +1,99 @@
+#include "runtime/vulkan/pipeline_cache.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "runtime/vulkan/cache_file.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+std::string Hex(std::span<const uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::string Hex(uint32_t value) {
+  const uint8_t bytes[] = {static_cast<uint8_t>(value >> 24), static_cast<uint8_t>(value >> 16),
+                           static_cast<uint8_t>(value >> 8), static_cast<uint8_t>(value)};
+  return Hex(std::span<const uint8_t>(bytes));
+}
+
+// One file per device and driver, so that a driver update starts afresh and devices do not fight.
+std::string FileName(const VkPhysicalDeviceProperties& properties) {
+  return "pipelines-" + Hex(properties.vendorID) + "-" + Hex(properties.deviceID) + "-" +
+         Hex(properties.driverVersion) + "-" + Hex(properties.pipelineCacheUUID) + ".bin";
+}
+
+Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache cache) {
+  size_t size = 0;
+  SPIRLOOM_TRY(
+      ToStatus(device.fn().vkGetPipelineCacheData(device.handle(), cache, &size, /*pData=*/nullptr),
+               "vkGetPipelineCacheData"));
+  std::vector<std::byte> data(size);
+  const VkResult result =
+      device.fn().vkGetPipelineCacheData(device.handle(), cache, &size, data.data());
+  // Incomplete: it grew meanwhile. What fits is a valid cache.
+  if (result != VK_INCOMPLETE) SPIRLOOM_TRY(ToStatus(result, "vkGetPipelineCacheData"));
+  data.resize(size);
+  return data;
+}
+
+}  // namespace
+
+std::string DefaultCacheFolder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/spirloom";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && home[0] != '\0') return std::string(home) + "/.cache/spirloom";
+  return {};
+}
+
+bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data) {
+  VkPipelineCacheHeaderVersionOne header{};
+  if (data.size() < sizeof(header)) return false;
+  std::memcpy(&header, data.data(), sizeof(header));
+  const VkPhysicalDeviceProperties& properties = device.properties;
+  return header.headerSize >= sizeof(header) && header.headerSize <= data.size() &&
+         header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
+         header.vendorID == properties.vendorID && header.deviceID == properties.deviceID &&
+         std::memcmp(header.pipelineCacheUUID, properties.pipelineCacheUUID, VK_UUID_SIZE) == 0;
+}
+
+Result<PipelineCache> PipelineCache::Create(const Device& device, const std::string& folder) {
+  PipelineCache cache;
+  std::vector<std::byte> data;
+  if (!folder.empty()) {
+    cache.path_ = folder + "/" + FileName(device.physical().properties);
+    data = ReadCacheFile(cache.path_);
+    if (!IsOwnPipelineCache(device.physical(), data)) data.clear();
+  }
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = data.size();
+  info.pInitialData = data.data();
+  VkPipelineCache handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(
+      device.fn().vkCreatePipelineCache(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      "vkCreatePipelineCache"));
+  cache.handle_ = {device, handle};
+  cache.loaded_size_ = data.size();
+  cache.saved_size_ = data.size();
+  return cache;
+}
+
+Status PipelineCache::Save() {
+  if (path_.empty()) return {};
+  SPIRLOOM_TRY_ASSIGN(const std::vector<std::byte> data, ReadData(handle_.device(), handle_.get()));
+  if (data.size() <= saved_size_) return {};
+  if (WriteCacheFile(path_, data)) saved_size_ = data.size();
+  return {};
+}
+
+}  // namespace spirloom::vulkan
