@@ -10,7 +10,6 @@
 namespace spirloom::ops {
 namespace {
 
-constexpr uint8_t kDTypeCount = 6;
 constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
 static_assert(std::numeric_limits<float>::is_iec559, "a double too large for a float is infinite");
 
@@ -334,16 +333,6 @@ DType Eval::ToDType(std::string_view name) {
     if (name == ShortName(dtype)) return dtype;
   }
   Fail("'" + std::string(name) + "' is not a dtype.");
-  return DType::kF32;
-}
-
-DType Eval::ToDType(std::string_view name) {
-  for (uint8_t i = 0; i < kDTypeCount; ++i) {
-    const auto dtype = static_cast<DType>(i);
-    if (name == ShortName(dtype)) return dtype;
-  }
-  // The name may come from a hostile file.
-  Fail("DType '" + std::string(name.substr(0, 16)) + "' is not one of: f32, f16, i32, i8, u8, b8.");
   return DType::kF32;
 }
 
