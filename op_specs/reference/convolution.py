@@ -1,0 +1,42 @@
+"""2-D convolution by sliding windows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from op_specs.reference.elementwise import activate
+
+Array = NDArray[np.float64]
+
+
+def convolution(
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+    activation: int,
+    act_min: float,
+    act_max: float,
+) -> Array:
+    """y[n, o] = sum of x[n, its group's channels] over the window with weight[o], plus bias[o]."""
+    out_channels, group_in, rows, columns = weight.shape
+    reach = [dilation[0] * (rows - 1) + 1, dilation[1] * (columns - 1) + 1]
+    padded = np.pad(x, [(0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(2, 3))
+    windows = windows[:, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
+    group_out = out_channels // groups
+    parts = [
+        np.einsum(
+            "nchwij,ocij->nohw",
+            windows[:, g * group_in : (g + 1) * group_in],
+            weight[g * group_out : (g + 1) * group_out],
+            optimize=True,
+        )
+        for g in range(groups)
+    ]
+    y = np.concatenate(parts, axis=1)
+    if bias is not None:
+        y = y + bias.reshape(1, -1, 1, 1)
+    return activate(y, activation, act_min, act_max)
