@@ -26,9 +26,7 @@ REQUIRED_ACCURACY = 0.97
 
 def block(inputs: int, outputs: int, groups: int = 1, kernel: int = 3) -> nn.Sequential:
     """Convolution, batch norm, relu; the size of the image stays."""
-    convolution = nn.Conv2d(
-        inputs, outputs, kernel, padding=kernel // 2, groups=groups, bias=False
-    )
+    convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, groups=groups, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU())
 
 

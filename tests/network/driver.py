@@ -42,7 +42,8 @@ def call(command: list[str | Path]) -> None:
 
 def import_network(tools: Tools, onnx: Path, batch: int, dtype: str, folder: Path) -> Path:
     model = folder / f"batch{batch}_{dtype}.slg"
-    command: list[str | Path] = [tools.spirloom, "import", onnx, "-o", model, "--dim", f"batch={batch}"]
+    command: list[str | Path] = [tools.spirloom, "import", onnx, "-o", model, "--dim"]
+    command.append(f"batch={batch}")
     call([*command, "--fp16"] if dtype == "f16" else command)
     return model
 

@@ -54,13 +54,14 @@ def randomise_norms(network: nn.Module, images: torch.Tensor, generator: torch.G
         norm.weight.copy_(uniform(norm.weight, 0.7, 1.3))
         norm.bias.copy_(uniform(norm.bias, -0.2, 0.2))
         norm.reset_running_stats()
-        norm.momentum = None  # a plain average: the statistics of this one batch
+        norm.momentum = 1.0  # takes the statistics of the one batch below
         norm.train()
     network(images)
     for norm in norms:
-        deviation = norm.running_var.sqrt()
-        norm.running_mean.add_(deviation * uniform(deviation, -0.2, 0.2))
-        norm.running_var.mul_(uniform(deviation, 0.7, 1.4))
+        mean, variance = norm.running_mean, norm.running_var
+        assert mean is not None and variance is not None
+        mean.add_(variance.sqrt() * uniform(mean, -0.2, 0.2))
+        variance.mul_(uniform(variance, 0.7, 1.4))
     network.eval()
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tries torchvision's classification networks; prints which work, and why the others do not.
 
-    tests/network/survey.py                       every network below, f32, batch 1
-    tests/network/survey.py alexnet --dtype f16   only this one, in f16
+tests/network/survey.py                       every network below, f32, batch 1
+tests/network/survey.py alexnet --dtype f16   only this one, in f16
 """
 
 from __future__ import annotations

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+
+from codegen.op import Op
+from codegen.spec import CaseValue, TensorCase
 
 LONGEST = 80
-LIMITS = {"dtypes", "storages", "kernel"}  # keys of a case that are no arguments
 
 
-def case_name(test: Mapping[str, object], tensors: Collection[str]) -> str:
-    """E.g. `2x3x5_3x1_alpha0.5`: the shapes of `tensors`, other values after their names."""
-    parts = [
-        _tensor(name, value) if name in tensors else _clean(f"{name}{_value(value)}")
-        for name, value in test.items()
-        if name not in LIMITS
-    ]
-    return "_".join(parts)[:LONGEST].rstrip("_") or "default"
+def case_name(op: Op, args: Mapping[str, CaseValue]) -> str:
+    """E.g. `2x3x5_3x1_alpha0.5`: shapes of tensors, then what differs from its default."""
+    parts = []
+    for arg in op.args:
+        value = args[arg.name]
+        if arg.type.is_tensor:
+            parts.append(_tensor(arg.name, value))
+        elif value != arg.default:
+            parts.append(_clean(f"{arg.name}{_value(value)}"))
+    return "_".join(part for part in parts if part)[:LONGEST].rstrip("_") or "default"
 
 
 class UniqueNames:
@@ -30,19 +34,16 @@ class UniqueNames:
         return name if count == 1 else f"{name}_{count}"
 
 
-def _tensor(name: str, value: object) -> str:
-    if value is None:
-        return f"no_{name}"
-    if isinstance(value, Mapping):
-        return _tensor(name, value.get("shape")) + ("_constant" if value.get("constant") else "")
-    assert isinstance(value, list | tuple)
-    if value and not isinstance(value[0], int):
-        return "_and_".join(_tensor(name, item) for item in value)
-    return _value(value) or "scalar"
+def _tensor(name: str, value: CaseValue) -> str:
+    if isinstance(value, TensorCase):
+        return _value(value.shape) or "scalar"
+    if isinstance(value, tuple):
+        return "_".join(_tensor(name, item) for item in value if isinstance(item, TensorCase))
+    return f"no_{name}"
 
 
 def _value(value: object) -> str:
-    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _clean(text: str) -> str:

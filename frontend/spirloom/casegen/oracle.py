@@ -8,14 +8,6 @@ from spirloom.casegen.values import CaseError
 from spirloom.ir import Array, DType
 
 
-def as_results(value: object, count: int) -> tuple[Array, ...]:
-    """A reference's return value as `count` arrays; one output need not be in a tuple."""
-    results = value if isinstance(value, tuple) else (value,)
-    if len(results) != count:
-        raise CaseError(f"The reference gives {len(results)} results; the op has {count} outputs.")
-    return tuple(np.asarray(result) for result in results)
-
-
 def rounded(result: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
     """The result as the op's output type has it. An integer output takes only whole numbers."""
     if result.shape != shape:

@@ -1,0 +1,108 @@
+"""From a spec's test cases to runs: each case for every variant that computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from codegen.expr.types import TensorType
+from codegen.op import Op
+from codegen.spec import Arg, CaseValue, TensorCase, TestCase, Variant
+from codegen.vocabulary import DType, Storage
+from spirloom.casegen.naming import UniqueNames, case_name
+
+TEXTURE_RANK = 4
+TEXTURE_EXTENT = 2048  # any device but the smallest has as much
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A test case as one variant is to compute it. `dtypes` are those of the tensor arguments."""
+
+    op: Op
+    case: str
+    test: TestCase
+    variant: Variant
+    dtypes: Mapping[str, DType]
+    outputs: tuple[TensorType, ...]
+
+    @property
+    def id(self) -> str:
+        return f"{self.variant.id}/{self.case}"
+
+
+def runs_of(op: Op) -> Iterator[Run]:
+    """All runs of an op, case by case."""
+    names = UniqueNames()
+    for test in op.tests:
+        name = names.add(case_name(op, test.args))
+        for variant in op.variants:
+            run = _run(op, name, test, variant)
+            if run is not None:
+                yield run
+
+
+def _run(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
+    """None when the case is not for this variant."""
+    if test.dtypes is not None and variant.dtype not in test.dtypes:
+        return None
+    if test.storages is not None and variant.storage not in test.storages:
+        return None
+    if test.kernel is not None and variant.kernel.name != test.kernel:
+        return None
+    dtypes = {arg.name: _dtype(arg, variant) for arg in op.args if arg.type.is_tensor}
+    args = {
+        arg.name: _typed(test.args[arg.name], dtypes.get(arg.name), variant.storage)
+        for arg in op.args
+    }
+    outputs = tuple(_placed(op, variant, op.infer(args)))
+    if op.select(args, variant.storage, outputs) is not variant:
+        return None
+    if not all(_fits(tensor) for tensor in _tensors(args, outputs)):
+        return None
+    return Run(op, name, test, variant, dtypes, outputs)
+
+
+def _dtype(arg: Arg, variant: Variant) -> DType:
+    if arg.dtype is not None:
+        return arg.dtype
+    if not arg.any_dtype:
+        return variant.dtype
+    return next(tensor.dtype for tensor in variant.tensors if tensor.name == arg.name)
+
+
+def _typed(value: CaseValue, dtype: DType | None, storage: Storage) -> object:
+    """The value as formulas see it: tensors as their types."""
+    if isinstance(value, TensorCase):
+        assert dtype is not None
+        return TensorType(value.shape, dtype, storage)
+    if isinstance(value, tuple):
+        return tuple(_typed(cast(CaseValue, item), dtype, storage) for item in value)
+    return value
+
+
+def _placed(op: Op, variant: Variant, types: list[TensorType]) -> Iterator[TensorType]:
+    """The outputs' types with the storages that the variant writes."""
+    bound = {tensor.name: tensor.storage for tensor in variant.tensors}
+    for output, tensor in zip(op.outputs, types, strict=True):
+        storage = bound.get(output.name, variant.storage)
+        yield TensorType(tensor.shape, tensor.dtype, storage)
+
+
+def _tensors(args: Mapping[str, object], outputs: tuple[TensorType, ...]) -> Iterator[TensorType]:
+    for value in (*args.values(), *outputs):
+        if isinstance(value, TensorType):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (item for item in value if isinstance(item, TensorType))
+
+
+def _fits(tensor: TensorType) -> bool:
+    """Whether the storage can hold the tensor."""
+    if tensor.storage is not Storage.TEXTURE3D:
+        return True
+    if len(tensor.shape) > TEXTURE_RANK:
+        return False
+    n, c, h, w = (1,) * (TEXTURE_RANK - len(tensor.shape)) + tensor.shape
+    return max(w, h, n * -(-c // 4)) <= TEXTURE_EXTENT

@@ -1,0 +1,147 @@
+"""The case generator, on small specs of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom.casegen import case_pack
+from spirloom.casegen.case_pack import Case
+from spirloom.casegen.make import cases_of
+from spirloom.casegen.naming import UniqueNames
+from spirloom.casegen.values import CaseError
+from spirloom.ir import DType, Storage
+from spirloom_schema.CasePack import CasePack
+
+from codegen import load_library
+
+SPEC = """\
+# y = 2 a
+op: test.double
+args:
+  a: tensor
+  scale: int = 2
+outputs:
+  y: like a
+kernel:
+  template: double.glsl.j2
+  dtypes: [f32, f16, i32]
+  grid: numel(y)
+reference: {reference}
+tests:
+{tests}
+"""
+TEMPLATE = "{# No params. #}\nvoid main() {}\n"
+
+
+def make(folder: Path, *tests: str, reference: str = "a * scale") -> list[Case]:
+    """The cases of the spec with these test lines."""
+    specs, templates = folder / "specs", folder / "templates"
+    for path in (specs, templates):
+        path.mkdir(exist_ok=True)
+    lines = "".join(f"  - {test}\n" for test in tests)
+    (specs / "double.yaml").write_text(SPEC.format(reference=reference, tests=lines))
+    (templates / "double.glsl.j2").write_text(TEMPLATE)
+    return list(cases_of(load_library([specs], [templates]).ops["test.double"]))
+
+
+def test_a_case_runs_for_every_variant(tmp_path: Path) -> None:
+    cases = make(tmp_path, "{a: [2, 3]}")
+    assert sorted(case.id for case in cases) == [
+        f"double_{dtype}_{storage}/2x3"
+        for dtype in ("f16", "f32", "i32")
+        for storage in ("buffer", "texture3d")
+    ]
+
+
+def test_the_reference_sees_rounded_inputs_and_is_rounded(tmp_path: Path) -> None:
+    cases = {case.variant: case for case in make(tmp_path, "{a: [50], scale: 3}")}
+    half = cases["double_f16_buffer"]
+    given, expected = half.inputs[0].data, half.expected[0].data
+    assert given.dtype == expected.dtype == np.float16
+    np.testing.assert_array_equal(expected, (given.astype(np.float64) * 3).astype(np.float16))
+
+
+def test_storages_share_arrays_and_dtypes_share_numbers(tmp_path: Path) -> None:
+    cases = {case.variant: case for case in make(tmp_path, "{a: [50]}")}
+    single = cases["double_f32_buffer"].inputs[0]
+    assert cases["double_f32_texture3d"].inputs[0] is single
+    half = cases["double_f16_buffer"].inputs[0]
+    np.testing.assert_allclose(half.data, single.data, atol=1e-3)
+
+
+def test_limits_hold(tmp_path: Path) -> None:
+    (case,) = make(tmp_path, "{a: [4], dtypes: [i32], storages: [texture3d]}")
+    assert case.variant == "double_i32_texture3d"
+    assert case.storage is Storage.TEXTURE3D
+    assert case.inputs[0].dtype is DType.I32
+
+
+def test_textures_hold_four_dims(tmp_path: Path) -> None:
+    cases = make(tmp_path, "{a: [1, 2, 1, 2, 3]}")
+    assert {case.storage for case in cases} == {Storage.BUFFER}
+
+
+def test_given_values_and_ranges(tmp_path: Path) -> None:
+    tests = (
+        "{a: {shape: [3], values: [1, -2, .inf]}, dtypes: [f32], storages: [buffer]}",
+        "{a: {shape: [2000], range: [5, 6]}, dtypes: [f32, i32], storages: [buffer]}",
+    )
+    given, floats, ints = (case.inputs[0].data for case in make(tmp_path, *tests))
+    np.testing.assert_array_equal(given, [1, -2, np.inf])
+    assert floats.min() >= 5 and floats.max() <= 6 and floats.std() > 0.2
+    assert set(ints.tolist()) == {5, 6}
+
+
+def test_constants_are_stored_in_the_graph(tmp_path: Path) -> None:
+    test = "{a: {shape: [64], constant: true}, dtypes: [f32], storages: [buffer]}"
+    (case,) = make(tmp_path, test)
+    assert case.inputs == ()
+    assert len(case.graph) > 64 * 4
+
+
+def test_names_tell_what_differs(tmp_path: Path) -> None:
+    limits = "dtypes: [f32], storages: [buffer]"
+    cases = make(
+        tmp_path,
+        f"{{a: [], {limits}}}",
+        f"{{a: [0, 3], scale: -4, {limits}}}",
+        f"{{a: [0, 3], scale: -4, {limits}}}",
+    )
+    names = [case.id.partition("/")[2] for case in cases]
+    assert names == ["scalar", "0x3_scalem4", "0x3_scalem4_2"]
+
+
+def test_unique_names() -> None:
+    names = UniqueNames()
+    assert [names.add(name) for name in ("x", "y", "x", "x")] == ["x", "y", "x_2", "x_3"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("a[1:]", r"shape \(2,\), the spec \(3,\)"),
+        ("a / 2", "fractions for an output of dtype i32"),
+        ("(a, a)", "2 results, not 1"),
+    ],
+)
+def test_a_wrong_reference_is_an_error(tmp_path: Path, reference: str, message: str) -> None:
+    test = "{a: {shape: [3], values: [1, 2, 3]}, dtypes: [i32]}"
+    with pytest.raises(CaseError, match=rf"double\.yaml:\d+:\d+: error: .*{message}"):
+        make(tmp_path, test, reference=reference)
+
+
+def test_packs_are_reproducible_and_aligned(tmp_path: Path) -> None:
+    cases = make(tmp_path, "{a: [5]}", "{a: [0, 2]}", "{a: []}")
+    packed = case_pack.to_bytes(cases)
+    assert packed == case_pack.to_bytes(make(tmp_path, "{a: [5]}", "{a: [0, 2]}", "{a: []}"))
+    pack = CasePack.GetRootAs(packed, 4)
+    assert pack.CasesLength() == len(cases)
+    for i, case in enumerate(cases):
+        read = pack.Cases(i)
+        assert read.Id().decode() == case.id
+        assert read.GraphAsNumpy().tobytes() == case.graph
+        assert packed.find(case.graph) % 64 == 0
+        data = read.Inputs(0).DataAsNumpy() if case.inputs[0].data.size else np.array([], np.uint8)
+        assert data.tobytes() == case.inputs[0].data.tobytes()

@@ -1,0 +1,40 @@
+"""Options and fixtures of the command-line tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import AddModel, Program
+from spirloom import graph_file
+from spirloom.ir import DType, Graph, Node, Tensor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("spirloom")
+    group.addoption("--bin-dir", type=Path, default=ROOT / "build/release/bin")
+
+
+@pytest.fixture(scope="session")
+def spirloom_run(request: pytest.FixtureRequest) -> Program:
+    return Program(request.config.getoption("--bin-dir") / "spirloom-run")
+
+
+@pytest.fixture(scope="session")
+def spirloom_ops(request: pytest.FixtureRequest) -> Program:
+    return Program(request.config.getoption("--bin-dir") / "spirloom-ops")
+
+
+@pytest.fixture
+def add_model(tmp_path: Path) -> AddModel:
+    """y = a + b of f32[2, 3]; y is called `sum/y`."""
+    a, b = (Tensor(name, DType.F32, (2, 3)) for name in ("a", "b"))
+    y = Tensor("sum/y", DType.F32, (2, 3))
+    node = Node("aten.add.Tensor", (a, b, 1.0, 0, 0.0, 0.0), (y,), "sum")
+    graph_file.save(Graph([a, b], [y], [node]), tmp_path / "add.slg")
+    for i, name in enumerate(("a", "b")):
+        np.save(tmp_path / f"{name}.npy", np.arange(6, dtype=np.float32).reshape(2, 3) * (i + 1))
+    return AddModel(tmp_path, tmp_path / "add.slg")

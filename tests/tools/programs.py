@@ -1,0 +1,38 @@
+"""The programs under test, and a small graph for them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    path: Path
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command: Sequence[str | Path] = (self.path, *arguments)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@dataclass(frozen=True, slots=True)
+class AddModel:
+    """The graph file and a folder with good inputs in it."""
+
+    folder: Path
+    model: Path
+
+    @property
+    def good(self) -> list[str | Path]:
+        """The arguments of a run that works."""
+        inputs = [f"{name}={self.folder / name}.npy" for name in ("a", "b")]
+        return [self.model, "--input", inputs[0], "--input", inputs[1]]
+
+    def with_a(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[str | Path]:
+        """The same run with another array as `a`."""
+        np.save(self.folder / "a.npy", array)
+        return self.good

@@ -1,0 +1,196 @@
+"""spirloom-run: what it writes, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from programs import AddModel, Program
+
+NUMBERS = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def refused(program: Program, *arguments: str | Path) -> str:
+    """Runs, expects exit code 2 and one message, and returns it."""
+    done = program(*arguments)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert done.stderr.strip(), "no message"
+    assert "terminate called" not in done.stderr
+    return done.stderr
+
+
+def test_writes_the_outputs(spirloom_run: Program, add_model: AddModel) -> None:
+    out = add_model.folder / "out"
+    done = spirloom_run(*add_model.good, "--output-dir", out)
+    assert done.returncode == 0, done.stderr
+    (written,) = out.rglob("*.npy")
+    assert written.parent == out, "an output's name must not make folders"
+    result = np.load(written)
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, NUMBERS * 3)
+
+
+@pytest.mark.parametrize("storage", ["buffer", "texture3d", "auto"])
+def test_storages_agree(spirloom_run: Program, add_model: AddModel, storage: str) -> None:
+    done = spirloom_run(
+        *add_model.good, "--output-dir", add_model.folder / "out", "--storage", storage
+    )
+    assert done.returncode == 0, done.stderr
+    (written,) = (add_model.folder / "out").glob("*.npy")
+    np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
+
+
+def test_writes_statistics(spirloom_run: Program, add_model: AddModel) -> None:
+    stats, trace = add_model.folder / "stats.json", add_model.folder / "trace.json"
+    out = add_model.folder / "out"
+    done = spirloom_run(
+        *add_model.good, "--output-dir", out, "--repeat", "5", "--warmup", "2",
+        "--json", stats, "--profile", "--trace", trace,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    values = json.loads(stats.read_text())
+    for key in ("load_ms", "pipeline_ms", "first_run_ms", "steady_min_ms", "steady_median_ms"):
+        assert values[key] >= 0, key
+    assert values["steady_min_ms"] <= values["steady_median_ms"]
+    assert values["device"]
+    assert "add_f32_" in done.stdout, "the profile names the variant"
+    assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_lists_devices(spirloom_run: Program) -> None:
+    done = spirloom_run("--list-devices")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_help_teaches(spirloom_run: Program) -> None:
+    done = spirloom_run("--help")
+    assert done.returncode == 0
+    for option in ("--input", "--output-dir", "--repeat", "--profile", "--trace", "--device"):
+        assert option in done.stdout
+
+
+def test_refuses_an_unknown_input_name(spirloom_run: Program, add_model: AddModel) -> None:
+    extra = f"c={add_model.folder / 'a.npy'}"
+    message = refused(spirloom_run, *add_model.good, "--input", extra, "--output-dir", "out")
+    assert "c" in message and "a" in message and "b" in message
+
+
+def test_refuses_a_missing_input(spirloom_run: Program, add_model: AddModel) -> None:
+    only_a: list[str | Path] = [add_model.model, "--input", f"a={add_model.folder / 'a.npy'}"]
+    message = refused(spirloom_run, *only_a, "--output-dir", add_model.folder)
+    assert "b" in message
+
+
+def test_refuses_another_shape(spirloom_run: Program, add_model: AddModel) -> None:
+    arguments = add_model.with_a(NUMBERS.T.copy())
+    message = refused(spirloom_run, *arguments, "--output-dir", add_model.folder)
+    assert "[3, 2]" in message and "[2, 3]" in message
+
+
+def test_refuses_another_dtype(spirloom_run: Program, add_model: AddModel) -> None:
+    arguments = add_model.with_a(NUMBERS.astype(np.int32))
+    message = refused(spirloom_run, *arguments, "--output-dir", add_model.folder)
+    assert "int32" in message and "float32" in message
+
+
+@pytest.mark.parametrize("dtype", [">f4", "f8", "O", "U3", "c8"])
+def test_refuses_unknown_numpy_types(
+    spirloom_run: Program, add_model: AddModel, dtype: str
+) -> None:
+    arguments = add_model.with_a(NUMBERS.astype(dtype))
+    message = refused(spirloom_run, *arguments, "--output-dir", add_model.folder)
+    assert "a.npy" in message
+
+
+def test_takes_or_refuses_fortran_order(spirloom_run: Program, add_model: AddModel) -> None:
+    arguments = add_model.with_a(np.asfortranarray(NUMBERS))
+    done = spirloom_run(*arguments, "--output-dir", add_model.folder / "out")
+    if done.returncode == 0:
+        (written,) = (add_model.folder / "out").glob("*.npy")
+        np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
+    else:
+        assert done.returncode == 2 and "ortran" in done.stderr
+
+
+@pytest.mark.parametrize("kept", [0, 5, 9, 40, 127, 128, 151])
+def test_refuses_a_truncated_array(spirloom_run: Program, add_model: AddModel, kept: int) -> None:
+    path = add_model.folder / "a.npy"
+    path.write_bytes(path.read_bytes()[:kept])
+    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    assert "a.npy" in message
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"",
+        b"{",
+        b"{'descr': '<f4'}",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999, 3), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': 6, }",
+    ],
+)
+def test_refuses_a_malformed_header(
+    spirloom_run: Program, add_model: AddModel, header: bytes
+) -> None:
+    padded = header.ljust(117) + b"\n"
+    data = b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded + NUMBERS.tobytes()
+    (add_model.folder / "a.npy").write_bytes(data)
+    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    assert "a.npy" in message
+
+
+def test_refuses_missing_files(spirloom_run: Program, add_model: AddModel) -> None:
+    missing = add_model.folder / "missing.slg"
+    message = refused(spirloom_run, missing, "--output-dir", add_model.folder)
+    assert "missing.slg" in message
+    (add_model.folder / "a.npy").unlink()
+    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    assert "a.npy" in message
+
+
+@pytest.mark.parametrize("garbage", [b"", b"not a graph", b"\0" * 4096])
+def test_refuses_a_file_that_is_no_graph(
+    spirloom_run: Program, add_model: AddModel, garbage: bytes
+) -> None:
+    add_model.model.write_bytes(garbage)
+    message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+    assert "add.slg" in message
+
+
+def test_refuses_a_truncated_graph(spirloom_run: Program, add_model: AddModel) -> None:
+    whole = add_model.model.read_bytes()
+    for kept in (4, 12, len(whole) // 2):
+        add_model.model.write_bytes(whole[:kept])
+        message = refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder)
+        assert "add.slg" in message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--repeat", "-1"],
+        ["--repeat", "many"],
+        ["--storage", "texture9d"],
+        ["--device", "no such device"],
+        ["--input", "a"],
+        ["--no-such-option"],
+    ],
+)
+def test_refuses_bad_options(
+    spirloom_run: Program, add_model: AddModel, options: list[str]
+) -> None:
+    refused(spirloom_run, *add_model.good, "--output-dir", add_model.folder, *options)
+
+
+def test_refuses_an_output_folder_that_is_a_file(
+    spirloom_run: Program, add_model: AddModel
+) -> None:
+    path = add_model.folder / "b.npy"
+    message = refused(spirloom_run, *add_model.good, "--output-dir", path)
+    assert "b.npy" in message
