@@ -21,9 +21,13 @@ endif()
 add_library(spirloom_warnings INTERFACE)
 target_compile_features(spirloom_warnings INTERFACE cxx_std_20)
 target_compile_options(spirloom_warnings INTERFACE
-  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wconversion;-Wshadow;-Werror
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wconversion;-Wshadow
     -fvisibility=hidden;-fvisibility-inlines-hidden;-ffunction-sections;-fdata-sections>
-  $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:/W4;/WX;/permissive->)
+  $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:/W4;/permissive->)
+if(PROJECT_IS_TOP_LEVEL)  # a warning of some other compiler must not stop a user's build
+  target_compile_options(spirloom_warnings INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)
+endif()
 # GCC 12 sees overlapping copies in `"text" + std::string` where there are none (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(spirloom_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)

@@ -1,0 +1,72 @@
+// Runs an operator of the application's own: cubes five numbers.
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/graph_generated.h"
+#include "spirloom/library.h"
+#include "spirloom/model.h"
+#include "spirloom/runtime.h"
+
+namespace spirloom {
+const ShaderLibrary& ConsumerShaders();
+}
+
+namespace {
+
+// A graph file with the one node y = cube(x), of `count` numbers.
+std::vector<std::byte> CubeGraph(uint64_t count) {
+  namespace schema = spirloom::schema;
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<uint64_t> shape = {count};
+  const std::vector<flatbuffers::Offset<schema::Tensor>> tensors = {
+      schema::CreateTensorDirect(builder, "x", schema::DType::F32, &shape),
+      schema::CreateTensorDirect(builder, "y", schema::DType::F32, &shape)};
+  const std::vector<uint32_t> x = {0};
+  const std::vector<uint32_t> y = {1};
+  const std::vector<flatbuffers::Offset<schema::Arg>> args = {
+      schema::CreateArgDirect(builder, schema::ArgKind::Tensor, &x)};
+  const std::vector<flatbuffers::Offset<schema::Node>> nodes = {
+      schema::CreateNodeDirect(builder, "consumer.cube", &args, &y, "cube")};
+  const auto graph = schema::CreateGraphDirect(builder, /*version=*/1, &tensors,
+                                               /*constants=*/nullptr, &nodes, &x, &y);
+  builder.FinishSizePrefixed(graph, schema::GraphIdentifier());
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  file.resize((file.size() + 63) / 64 * 64);
+  return file;
+}
+
+int Fail(const spirloom::Status& status) {
+  std::fprintf(stderr, "consumer: %s\n", status.message().c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main() {
+  if (!spirloom::IsAvailable()) {
+    std::puts("No Vulkan device; nothing run.");
+    return 0;
+  }
+  auto runtime = spirloom::Runtime::Create({.libraries = {&spirloom::ConsumerShaders()}});
+  if (!runtime.ok()) return Fail(runtime.status());
+  auto model = spirloom::Model::LoadFromMemory(*runtime, CubeGraph(5));
+  if (!model.ok()) return Fail(model.status());
+
+  const std::vector<float> x = {-2, -0.5, 0, 1, 3};
+  std::vector<float> y(x.size());
+  const std::span<const std::byte> inputs[] = {std::as_bytes(std::span(x))};
+  const std::span<std::byte> outputs[] = {std::as_writable_bytes(std::span(y))};
+  if (spirloom::Status status = model->Run(inputs, outputs); !status.ok()) return Fail(status);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (y[i] != x[i] * x[i] * x[i]) {
+      std::fprintf(stderr, "consumer: the cube of %g is not %g\n", x[i], y[i]);
+      return 1;
+    }
+  }
+  std::puts("Cubed five numbers.");
+  return 0;
+}
