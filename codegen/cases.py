@@ -1,0 +1,132 @@
+"""Test cases and tolerances of a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping as Map
+
+from codegen.errors import SpecError, one_of
+from codegen.fields import as_bool, as_float, as_int, as_mapping, as_scalar, as_sequence, as_words
+from codegen.fields import Fields
+from codegen.signature import Signature, scalar_value
+from codegen.spec import Arg, ArgType, CaseValue, Kernel, TensorCase, TestCase, Tolerance
+from codegen.vocabulary import MAX_RANK, DType, Storage
+from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
+
+_LIMITS = ("dtypes", "storages", "kernel")
+_TENSOR_KEYS = ("shape", "range", "values", "constant")
+_DEFAULT_TOLERANCES = {DType.F32: 1e-5, DType.F16: 2e-3}
+_MAX_ELEMENTS = 1 << 28
+
+
+def load_case(node: Node, signature: Signature, kernels: Map[str, Kernel]) -> TestCase:
+    """One case of `tests` or of a template's `test_shapes`."""
+    names = [arg.name for arg in signature.args]
+    fields = Fields.of(node, "a test case", (*names, *_LIMITS))
+    args = {arg.name: _arg_value(fields, arg) for arg in signature.args}
+    kernel = fields.scalar("kernel")
+    if kernel is not None and kernel.text not in kernels:
+        message = f"Kernel '{kernel.text}' is not one of: {one_of(kernels)}."
+        raise SpecError.at(kernel.position, message)
+    dtypes, storages = fields.get("dtypes"), fields.get("storages")
+    return TestCase(
+        args,
+        frozenset(as_words(dtypes, DType, "DType")) if dtypes else None,
+        frozenset(as_words(storages, Storage, "Storage")) if storages else None,
+        kernel.text if kernel else None,
+        node.position,
+    )
+
+
+def _arg_value(fields: Fields, arg: Arg) -> CaseValue:
+    node = fields.get(arg.name)
+    if node is None:
+        if arg.default is not None or arg.optional:
+            return arg.default
+        message = f"Argument '{arg.name}' is missing from the test case."
+        raise SpecError.at(fields.node.position, message)
+    if arg.type is ArgType.TENSORS:
+        items = as_sequence(node, f"'{arg.name}'").items
+        return tuple(_tensor(item, arg.name) for item in items)
+    if arg.type is ArgType.TENSOR:
+        if isinstance(node, Scalar) and node.is_null and arg.optional:
+            return None
+        return _tensor(node, arg.name)
+    if isinstance(node, Sequence) and arg.type is ArgType.INTS:
+        values = tuple(as_int(item, f"'{arg.name}'") for item in node.items)
+        if arg.length is not None and len(values) != arg.length:
+            message = f"'{arg.name}' takes {arg.length} ints, not {len(values)}."
+            raise SpecError.at(node.position, message)
+        return values
+    return scalar_value(arg, as_scalar(node, f"'{arg.name}'"))
+
+
+def _tensor(node: Node, name: str) -> TensorCase:
+    if not isinstance(node, Mapping):
+        return TensorCase(_shape(node, name))
+    fields = Fields.of(node, f"tensor '{name}'", _TENSOR_KEYS)
+    shape = _shape(fields.need("shape"), name)
+    limits, values, constant = fields.get("range"), fields.get("values"), fields.get("constant")
+    return TensorCase(
+        shape,
+        _range(limits) if limits else None,
+        _values(values, shape) if values else None,
+        as_bool(constant, "'constant'") if constant else None,
+    )
+
+
+def _shape(node: Node, name: str) -> tuple[int, ...]:
+    sizes = tuple(as_int(item, "a size") for item in as_sequence(node, f"shape of '{name}'").items)
+    elements = 1
+    for size in sizes:
+        elements *= size
+    if len(sizes) > MAX_RANK or any(size < 0 for size in sizes) or elements > _MAX_ELEMENTS:
+        message = f"Shape {list(sizes)} is not that of a tensor: at most {MAX_RANK} sizes, none "
+        message += f"negative, at most {_MAX_ELEMENTS} elements."
+        raise SpecError.at(node.position, message)
+    return sizes
+
+
+def _range(node: Node) -> tuple[float, float]:
+    ends = [as_float(item, "an end of a range") for item in as_sequence(node, "'range'").items]
+    if len(ends) != 2 or not ends[0] <= ends[1]:
+        raise SpecError.at(node.position, "A range is [LOW, HIGH] with LOW <= HIGH.")
+    return (ends[0], ends[1])
+
+
+def _values(node: Node, shape: tuple[int, ...]) -> tuple[float, ...]:
+    values = tuple(_number(item) for item in as_sequence(node, "'values'").items)
+    count = 1
+    for size in shape:
+        count *= size
+    if len(values) != count:
+        message = f"Shape {list(shape)} takes {count} values, not {len(values)}."
+        raise SpecError.at(node.position, message)
+    return values
+
+
+def _number(node: Node) -> float:
+    if isinstance(node, Scalar) and node.text in ("true", "false"):
+        return float(node.text == "true")
+    return as_float(node, "a value")
+
+
+def load_tolerance(fields: Fields) -> dict[DType, Tolerance]:
+    """The tolerances of every dtype, defaults filled in."""
+    default = {d: _DEFAULT_TOLERANCES.get(d, 0.0) for d in DType}
+    result = {dtype: Tolerance(value, value) for dtype, value in default.items()}
+    result.update(_tolerances(fields))
+    return result
+
+
+def _tolerances(fields: Fields) -> Iterator[tuple[DType, Tolerance]]:
+    for entry in fields.entries("tolerance"):
+        if entry.key.text not in DType.__members__.values():
+            message = f"DType '{entry.key.text}' is not one of: {one_of(DType)}."
+            raise SpecError.at(entry.key.position, message)
+        if isinstance(entry.value, Scalar):
+            both = as_float(entry.value, "a tolerance")
+            yield DType(entry.key.text), Tolerance(both, both)
+            continue
+        inner = Fields.of(as_mapping(entry.value, "a tolerance"), "a tolerance", ("rtol", "atol"))
+        rtol = as_float(inner.need("rtol"), "'rtol'")
+        yield DType(entry.key.text), Tolerance(rtol, as_float(inner.need("atol"), "'atol'"))

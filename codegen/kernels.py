@@ -1,0 +1,178 @@
+"""Kernels: a spec's `kernel` merged over its template's defaults, checked and typed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from codegen.axes import load_axes
+from codegen.errors import Position, SpecError, one_of
+from codegen.expr.check import Scope, parse
+from codegen.expr.types import Expr, Kind, Literal, Origin, Variable
+from codegen.fields import (
+    Fields,
+    as_int,
+    as_mapping,
+    as_scalar,
+    as_word,
+    check_name,
+    plain,
+)
+from codegen.operands import load_operands
+from codegen.signature import Signature
+from codegen.spec import Constant, Kernel, PushMember
+from codegen.templates import Templates, merge
+from codegen.vocabulary import MAX_CONSTANTS, MAX_PUSH_BYTES, Capability
+from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
+
+_SIDECAR_KEYS = (
+    "when",
+    "dtypes",
+    "storages",
+    "no_storage",
+    "axes",
+    "where",
+    "tensors",
+    "params",
+    "push",
+    "constants",
+    "workgroup",
+    "grid",
+    "repeat",
+    "needs",
+    "portable",
+)
+_KEYS = ("name", "template", *_SIDECAR_KEYS)
+_ONE = Literal(Kind.INT, 1)
+
+
+def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templates) -> Kernel:
+    """Reads one kernel; `stem` is its name unless it has one."""
+    own = Fields.of(node, "a kernel", _KEYS)
+    template = own.need_scalar("template")
+    templates.need(template)
+    sidecar = templates.sidecar(template.text)
+    fields = own
+    if sidecar is not None:
+        known = (*_SIDECAR_KEYS, "test_shapes")
+        Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
+        fields = Fields.of(_merged(sidecar, own.node), "a kernel", _KEYS)
+    name = own.scalar("name") or stem
+    scope = signature.scope
+    axes = load_axes(fields, signature)
+    placed = dataclasses.replace(scope, storages=True)
+    dispatch = _dispatch_scope(placed)
+    repeat = _optional(fields, "repeat", scope, Kind.INT)
+    kernel = Kernel(
+        name=check_name(name, "Kernel name", lower=True),
+        template=template.text,
+        when=_optional(fields, "when", scope, Kind.BOOL),
+        axes=axes.axes,
+        where=axes.where,
+        no_storage=axes.no_storage,
+        operands=load_operands(fields, signature, axes, repeat is not None),
+        params=_params(own, sidecar, template),
+        push=tuple(_push(fields, dispatch)),
+        constants=tuple(_constants(fields, placed)),
+        workgroup=_workgroup(fields),
+        grid=_grid(fields, dispatch, own.node.position),
+        repeat=repeat,
+        needs=frozenset(as_word(item, Capability, "Capability") for item in fields.items("needs")),
+        portable=fields.flag("portable", True),
+        position=name.position if own.get("name") else own.node.position,
+    )
+    return kernel
+
+
+def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
+    """Kernel keys of both; params and test_shapes are read apart."""
+    kept = [e for e in sidecar.entries if e.key.text not in ("params", "test_shapes")]
+    return merge(Mapping(sidecar.position, tuple(kept)), own)
+
+
+def _dispatch_scope(scope: Scope) -> Scope:
+    for name, kind in (("storage", Kind.STORAGE), ("i", Kind.INT)):
+        scope = scope.with_variable(Variable(kind, name, Origin.SPECIAL))
+    return scope
+
+
+def _optional(fields: Fields, key: str, scope: Scope, kind: Kind) -> Expr | None:
+    scalar = fields.scalar(key)
+    return None if scalar is None else parse(scalar, scope, kind)
+
+
+def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str, object]:
+    """The template's variables: declared in its defaults, given by the spec."""
+    declared: dict[str, object] = {}
+    node = sidecar.get("params") if sidecar else None
+    if node is not None:
+        entries = as_mapping(node, "'params'").entries
+        declared = {check_name(e.key, "Param"): plain(e.value) for e in entries}
+    given: dict[str, object] = {}
+    for entry in own.entries("params"):
+        if entry.key.text not in declared:
+            message = f"Param '{entry.key.text}' is unknown in template {template.text}; "
+            message += f"it declares: {one_of(declared)}."
+            raise SpecError.at(entry.key.position, message)
+        given[entry.key.text] = plain(entry.value)
+    missing = [name for name, value in declared.items() if value is None and name not in given]
+    if missing:
+        message = f"Param '{missing[0]}' of template {template.text} is missing; add it to 'params'."
+        raise SpecError.at(own.node.position, message)
+    return {**declared, **given}
+
+
+def _push(fields: Fields, scope: Scope) -> Iterator[PushMember]:
+    offset = 0
+    for entry in fields.entries("push"):
+        name = check_name(entry.key, "Push constant")
+        scalar = as_scalar(entry.value, f"push constant '{name}'")
+        value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.INTS)
+        if value.kind is Kind.INTS and not value.length:
+            message = f"The length of '{name}' is not known here; wrap it in pad_left(…, N, fill)"
+            raise SpecError.at(scalar.position, message + " with a literal N.")
+        kind = "float" if value.kind is Kind.FLOAT else "int"
+        member = PushMember(name, kind, value.length, offset, value, entry.key.position)
+        offset += member.size
+        if offset > MAX_PUSH_BYTES:
+            message = f"Push constants up to '{name}' take {offset} bytes; the limit is {MAX_PUSH_BYTES}."
+            raise SpecError.at(entry.key.position, message)
+        yield member
+
+
+def _constants(fields: Fields, scope: Scope) -> Iterator[Constant]:
+    for number, entry in enumerate(fields.entries("constants")):
+        if number >= MAX_CONSTANTS:
+            message = f"A kernel has at most {MAX_CONSTANTS} specialisation constants."
+            raise SpecError.at(entry.key.position, message)
+        name = check_name(entry.key, "Constant")
+        scalar = as_scalar(entry.value, f"constant '{name}'")
+        value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL)
+        default = {Kind.INT: "1", Kind.FLOAT: "1.0", Kind.BOOL: "false"}[value.kind]
+        yield Constant(name, 3 + number, value.kind.value, default, value, entry.key.position)
+
+
+def _workgroup(fields: Fields) -> tuple[int, int, int]:
+    node = fields.get("workgroup")
+    if node is None:
+        return (64, 1, 1)
+    items = node.items if isinstance(node, Sequence) else ()
+    sizes = [as_int(item, "a workgroup size") for item in items]
+    if len(sizes) != 3 or min(sizes) < 1 or sizes[0] * sizes[1] * sizes[2] > 1024:
+        message = "A workgroup is three positive ints with a product of at most 1024."
+        raise SpecError.at(node.position, message)
+    return (sizes[0], sizes[1], sizes[2])
+
+
+def _grid(fields: Fields, scope: Scope, kernel: Position) -> tuple[Expr, Expr, Expr]:
+    node = fields.get("grid")
+    if node is None:
+        message = "Key 'grid' is missing from the kernel and its template's defaults."
+        raise SpecError.at(kernel, message)
+    if isinstance(node, Scalar):
+        return (parse(as_scalar(node, "'grid'"), scope, Kind.INT), _ONE, _ONE)
+    items = node.items if isinstance(node, Sequence) else ()
+    if len(items) not in (1, 3):
+        raise SpecError.at(node.position, "A grid is one int expression, or a list of three.")
+    sizes = [parse(as_scalar(item, "a grid size"), scope, Kind.INT) for item in items]
+    return (sizes[0], *(sizes[1:] or (_ONE, _ONE)))  # type: ignore[return-value]

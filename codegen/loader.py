@@ -1,0 +1,207 @@
+"""Spec folders → a Library: every op, its kernels numbered and expanded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.cases import load_case, load_tolerance
+from codegen.errors import ErrorList, SpecError
+from codegen.expr.types import Kind, Variable
+from codegen.fields import Fields, as_sequence, check_name
+from codegen.kernels import load_kernel
+from codegen.op import Op
+from codegen.packing import link_packs
+from codegen.reference import load_reference
+from codegen.signature import Signature, load_signature
+from codegen.spec import Kernel, TestCase, Variant
+from codegen.templates import Folder, Templates
+from codegen.variants import expand
+from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
+
+_KEYS = (
+    "op",
+    "args",
+    "let",
+    "checks",
+    "outputs",
+    "view_of",
+    "kernel",
+    "kernels",
+    "reference",
+    "tests",
+    "tolerance",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Every op of some spec folders, and what was read to learn it."""
+
+    ops: Mapping[str, Op]  # by op name, sorted
+    variants: tuple[Variant, ...]  # sorted by key
+    specs: tuple[SourceFile, ...]
+    templates: Templates
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """All kernels in order of their index."""
+        kernels = (kernel for op in self.ops.values() for kernel in op.kernels)
+        return tuple(sorted(kernels, key=lambda kernel: kernel.index))
+
+
+def load_folders(spec_folders: Iterable[Folder], templates: Templates) -> Library:
+    """Loads every `*.yaml` of the folders. Fails with all mistakes found."""
+    specs = [
+        folder.file(path.name)
+        for folder in spec_folders
+        for path in sorted(folder.path.glob("*.yaml"))
+    ]
+    ops: list[Op] = []
+    errors = ErrorList()
+    for spec in specs:
+        with errors:
+            ops.append(load_op(spec, templates))
+    with errors:
+        _check_unique(ops)
+    errors.raise_any()
+    ops = sorted(_expanded(ops, errors), key=lambda op: op.name)
+    errors.raise_any()
+    variants = sorted((v for op in ops for v in op.variants), key=lambda v: v.key)
+    _check_ids(variants)
+    by_name = {op.name: op for op in ops}
+    return Library(by_name, tuple(variants), tuple(specs), templates)
+
+
+def load_op(spec: SourceFile, templates: Templates) -> Op:
+    """One spec, without what depends on the others: kernel numbers, packing ops and variants."""
+    fields = Fields.of(read_yaml(spec), "a spec", _KEYS)
+    stem_text = spec.path.stem
+    stem = Scalar(fields.node.position, stem_text, False, False)
+    check_name(stem, "Spec file", lower=True)
+    signature = load_signature(fields)
+    kernels = tuple(_kernels(fields, stem, signature, templates))
+    op_name = fields.need_scalar("op")
+    _check_op_name(op_name)
+    reference = load_reference(
+        fields.need_scalar("reference"),
+        spec.path.parent / "reference",
+        (arg.name for arg in signature.args),
+    )
+    return Op(
+        name=op_name.text,
+        short_name=stem_text,
+        formula=_formula(spec),
+        position=op_name.position,
+        args=signature.args,
+        steps=signature.steps,
+        outputs=signature.outputs,
+        view_of=_view_of(fields, signature),
+        kernels=kernels,
+        variants=(),
+        reference=reference,
+        tests=tuple(_tests(fields, signature, kernels, templates)),
+        tolerance=load_tolerance(fields),
+    )
+
+
+def _check_op_name(name: Scalar) -> None:
+    namespace, dot, rest = name.text.partition(".")
+    valid = namespace.isidentifier() and dot and all(p.isidentifier() for p in rest.split("."))
+    if not valid or not name.text.isascii():
+        message = f"Op '{name.text}' is not a name like aten.add.Tensor or spirloom.copy."
+        raise SpecError.at(name.position, message)
+
+
+def _formula(spec: SourceFile) -> str:
+    """The spec's opening comment."""
+    lines = []
+    for line in read_text(spec).splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("#").strip())
+    return " ".join(lines)
+
+
+def _kernels(
+    fields: Fields, stem: Scalar, signature: Signature, templates: Templates
+) -> Iterator[Kernel]:
+    one, several = fields.get("kernel"), fields.get("kernels")
+    if (one is None) == (several is None):
+        message = "A spec has either 'kernel' or 'kernels'."
+        raise SpecError.at(fields.node.position, message)
+    nodes: Sequence[Node] = [one] if one else as_sequence(several or stem, "'kernels'").items
+    if not nodes:
+        raise SpecError.at(fields.need("kernels").position, "List of kernels is empty.")
+    for node in nodes:
+        yield load_kernel(node, stem, signature, templates)
+
+
+def _view_of(fields: Fields, signature: Signature) -> int | None:
+    scalar = fields.scalar("view_of")
+    if scalar is None:
+        return None
+    variable = signature.scope.variables.get(scalar.text)
+    arg = signature.arg(scalar.text)
+    if not isinstance(variable, Variable) or variable.kind is not Kind.TENSOR or arg is None:
+        raise SpecError.at(scalar.position, f"'{scalar.text}' is not a tensor argument.")
+    return arg.index
+
+
+def _tests(
+    fields: Fields, signature: Signature, kernels: Sequence[Kernel], templates: Templates
+) -> Iterator[TestCase]:
+    fields.need("tests")
+    named = {kernel.name: kernel for kernel in kernels}
+    for node in fields.items("tests"):
+        yield load_case(node, signature, named)
+    for template in dict.fromkeys(kernel.template for kernel in kernels):
+        sidecar = templates.sidecar(template)
+        shapes = sidecar.get("test_shapes") if sidecar else None
+        if shapes is not None:
+            for node in as_sequence(shapes, "'test_shapes'").items:
+                yield load_case(node, signature, named)
+
+
+def _check_unique(ops: Sequence[Op]) -> None:
+    """No two specs claim one op, one file stem or one kernel name."""
+    errors = ErrorList()
+    for what, claims in (
+        ("Op", [(op.name, op.position) for op in ops]),
+        ("Spec name", [(op.short_name, op.position) for op in ops]),
+        ("Kernel", [(kernel.name, kernel.position) for op in ops for kernel in op.kernels]),
+    ):
+        first = {}
+        for name, position in claims:
+            known = first.setdefault(name, position)
+            if known is not position:
+                with errors:
+                    message = f"{what} '{name}' is claimed by {known} as well; rename one."
+                    raise SpecError.at(position, message)
+    errors.raise_any()
+
+
+def _expanded(ops: Sequence[Op], errors: ErrorList) -> Iterator[Op]:
+    """The ops with kernels numbered in order of name, packing calls linked, and variants."""
+    names = sorted(kernel.name for op in ops for kernel in op.kernels)
+    index = {name: number for number, name in enumerate(names)}
+    by_name = {op.name: op for op in ops}
+    for op in ops:
+        with errors:
+            kernels = tuple(
+                dataclasses.replace(link_packs(kernel, by_name), index=index[kernel.name])
+                for kernel in op.kernels
+            )
+            variants = tuple(v for kernel in kernels for v in expand(op.name, kernel))
+            yield dataclasses.replace(op, kernels=kernels, variants=variants)
+
+
+def _check_ids(variants: Sequence[Variant]) -> None:
+    first: dict[str, Variant] = {}
+    for variant in variants:
+        known = first.setdefault(variant.id, variant)
+        if known is not variant:
+            message = f"Variant '{variant.id}' is made by kernel '{known.kernel.name}' as well."
+            raise SpecError.at(variant.kernel.position, message)

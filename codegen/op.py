@@ -1,0 +1,220 @@
+"""Operators: what a spec says of one, and the evaluation of its formulas for a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from codegen.expr.evaluate import evaluate
+from codegen.expr.types import Environment, EvalError, TensorType, Value
+from codegen.reference import Reference
+from codegen.spec import (
+    Arg,
+    ArgType,
+    AxisValue,
+    Check,
+    Kernel,
+    Let,
+    Output,
+    TestCase,
+    Tolerance,
+    Variant,
+)
+from codegen.errors import Position
+from codegen.vocabulary import MAX_RANK, DType, Storage
+
+_ABSENT = TensorType((), DType.F32, present=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operator.
+
+    A call's args are given by name: TensorType for a tensor, None for an absent one, a sequence of
+    TensorType for a list, and ints, floats, bools, strs or sequences of ints. Missing ones take
+    their default. EvalError says what is wrong with a call.
+    """
+
+    name: str
+    short_name: str
+    formula: str  # the spec's opening comment
+    position: Position
+    args: tuple[Arg, ...]
+    steps: tuple[Let | Check, ...]
+    outputs: tuple[Output, ...]
+    view_of: int | None  # the arg whose elements, in order, are the output's
+    kernels: tuple[Kernel, ...]  # in order of preference
+    variants: tuple[Variant, ...]
+    reference: Reference
+    tests: tuple[TestCase, ...]
+    tolerance: Mapping[DType, Tolerance]
+
+    def infer(self, args: Mapping[str, object]) -> list[TensorType]:
+        """The types of the outputs. Fails if the call is not valid."""
+        return self._infer(self._environment(args))
+
+    def select(
+        self, args: Mapping[str, object], storage: Storage | str, outputs: Sequence[TensorType] = ()
+    ) -> Variant | None:
+        """The variant that computes the call with the node's `storage`; None: there is none.
+
+        Tensors without a storage of their own are taken to live in the node's. `outputs` may give
+        the outputs' storages, for kernels that bind them elsewhere (spirloom.copy).
+        """
+        found = self._choose(args, Storage(storage), outputs)
+        return None if found is None else found[0]
+
+    def variants_of(self, kernel: Kernel) -> tuple[Variant, ...]:
+        """The kernel's variants."""
+        return tuple(v for v in self.variants if v.kernel.name == kernel.name)
+
+    def complete(self, args: Mapping[str, object]) -> dict[str, object]:
+        """The args in schema order with defaults filled in, as graph files hold them."""
+        values = self._environment(args)
+        return {arg.name: _given(values[arg.name]) for arg in self.args}
+
+    def dispatch(
+        self, args: Mapping[str, object], storage: Storage | str, i: int = 0
+    ) -> tuple[dict[str, Value], tuple[int, int, int]] | None:
+        """The push constants and invocations of dispatch `i`, as the runtime would compute them."""
+        found = self._choose(args, Storage(storage), ())
+        if found is None:
+            return None
+        variant, values = found
+        values = {**values, "storage": Storage(storage), "i": i}
+        push = {member.name: evaluate(member.value, values) for member in variant.kernel.push}
+        grid = tuple(evaluate(size, values) for size in variant.kernel.grid)
+        return push, cast("tuple[int, int, int]", grid)
+
+    def _choose(
+        self, args: Mapping[str, object], storage: Storage, outputs: Sequence[TensorType]
+    ) -> tuple[Variant, dict[str, Value]] | None:
+        values = self._environment(args)
+        inferred = self._infer(values)
+        for output, tensor in zip(self.outputs, inferred, strict=True):
+            given = outputs[output.index].storage if output.index < len(outputs) else None
+            values[output.name] = replace(tensor, storage=given)
+        placed = {name: _placed(value, storage) for name, value in values.items()}
+        by_axes = {(v.kernel.name, *v.values.values()): v for v in self.variants}
+        for kernel in self.kernels:
+            if kernel.when is not None and not evaluate(kernel.when, values):
+                continue
+            variant = by_axes.get((kernel.name, *_axis_values(kernel, placed, storage)))
+            if variant is not None:
+                return variant, placed
+        return None
+
+    def _environment(self, args: Mapping[str, object]) -> dict[str, Value]:
+        unknown = [name for name in args if all(name != arg.name for arg in self.args)]
+        if unknown:
+            known = ", ".join(arg.name for arg in self.args)
+            raise EvalError(f"{self.name} has no argument '{unknown[0]}'; it has: {known}.")
+        return {arg.name: _value(self.name, arg, args.get(arg.name)) for arg in self.args}
+
+    def _infer(self, values: dict[str, Value]) -> list[TensorType]:
+        self._check_dtypes(values)
+        for step in self.steps:
+            if isinstance(step, Let):
+                values[step.name] = evaluate(step.value, values)
+            elif not evaluate(step.condition, values):
+                raise EvalError(_broken(step, values))
+        return [self._output(output, values) for output in self.outputs]
+
+    def _output(self, output: Output, values: Environment) -> TensorType:
+        shape = cast("tuple[int, ...]", evaluate(output.shape, values))
+        if len(shape) > MAX_RANK or any(size < 0 for size in shape):
+            raise EvalError(f"Shape {list(shape)} of {output.name} is not that of a tensor.")
+        return TensorType(shape, cast(DType, evaluate(output.dtype, values)))
+
+    def _check_dtypes(self, values: Environment) -> None:
+        first: tuple[str, DType] | None = None
+        for arg in self.args:
+            for name, tensor in _tensors(arg, values[arg.name]):
+                if not tensor.present or arg.any_dtype:
+                    continue
+                if arg.dtype is not None:
+                    wanted, reason = arg.dtype, ""
+                elif first is None:
+                    first = (name, tensor.dtype)
+                    continue
+                else:
+                    wanted, reason = first[1], f", the dtype of {first[0]}"
+                if tensor.dtype is not wanted:
+                    message = f"DType of {name} ({tensor.dtype}) is not {wanted}{reason}."
+                    raise EvalError(message)
+
+
+def _tensors(arg: Arg, value: Value) -> list[tuple[str, TensorType]]:
+    if arg.type is ArgType.TENSOR:
+        return [(arg.name, cast(TensorType, value))]
+    if arg.type is ArgType.TENSORS:
+        tensors = cast("tuple[TensorType, ...]", value)
+        return [(f"{arg.name}[{i}]", tensor) for i, tensor in enumerate(tensors)]
+    return []
+
+
+def _broken(check: Check, values: Environment) -> str:
+    message = f"{check.text} does not hold"
+    if check.sides is not None:
+        left, right = (evaluate(side, values) for side in check.sides)
+        message += f" ({left} vs {right})"
+    return message + "."
+
+
+def _axis_values(kernel: Kernel, values: Environment, storage: Storage) -> list[AxisValue]:
+    return [
+        storage if axis.of is None else cast(AxisValue, evaluate(axis.of, values))
+        for axis in kernel.axes
+    ]
+
+
+def _placed(value: Value, storage: Storage) -> Value:
+    if isinstance(value, TensorType) and value.storage is None:
+        return replace(value, storage=storage)
+    if isinstance(value, tuple):
+        return tuple(_placed(item, storage) for item in value)  # type: ignore[return-value]
+    return value
+
+
+def _given(value: Value) -> object:
+    return None if isinstance(value, TensorType) and not value.present else value
+
+
+def _value(op: str, arg: Arg, given: object) -> Value:
+    """The argument as formulas see it."""
+    if given is None:
+        if arg.default is not None:
+            return arg.default
+        if arg.optional:
+            return _ABSENT
+        raise EvalError(f"Argument '{arg.name}' of {op} is missing.")
+    value = _converted(arg, given)
+    if value is None:
+        kind = f"int[{arg.length}]" if arg.length is not None else arg.type.value
+        raise EvalError(f"Argument '{arg.name}' of {op} is {kind}, not {given!r}.")
+    return value
+
+
+def _converted(arg: Arg, given: object) -> Value | None:
+    is_int = isinstance(given, int) and not isinstance(given, bool)
+    match arg.type:
+        case ArgType.TENSOR:
+            return given if isinstance(given, TensorType) else None
+        case ArgType.INT:
+            return cast(int, given) if is_int else None
+        case ArgType.FLOAT:
+            return float(cast(float, given)) if is_int or isinstance(given, float) else None
+        case ArgType.BOOL:
+            return given if isinstance(given, bool) else None
+        case ArgType.STR:
+            return given if isinstance(given, str) else None
+        case ArgType.INTS if is_int:
+            return None if arg.length is None else (cast(int, given),) * arg.length
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return None
+    items = tuple(given)
+    element = TensorType if arg.type is ArgType.TENSORS else int
+    if not all(isinstance(item, element) and not isinstance(item, bool) for item in items):
+        return None
+    return items if arg.length in (None, len(items)) else None

@@ -1,0 +1,95 @@
+"""References: the NumPy meaning of an op, an expression or a function below `reference/`."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from codegen.errors import SpecError, one_of
+from codegen.expr.check import parse_tree
+from codegen.yaml_reader import Scalar
+
+if TYPE_CHECKING:
+    import numpy
+
+_BUILTINS = {
+    f.__name__: f
+    for f in (abs, bool, float, int, len, list, max, min, range, reversed, round, sum, tuple, zip)
+}
+_FUNCTION = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Computes an op's outputs from NumPy arrays (float64, int64 or bool).
+
+    Called with every arg by name: arrays, lists of arrays, numbers, lists of ints, strs or None.
+    """
+
+    text: str
+    folder: Path  # holds the modules
+    files: tuple[Path, ...]  # the modules it uses
+    args: tuple[str, ...]
+    _compiled: list[CodeType] = field(default_factory=list, compare=False, repr=False)
+
+    def __call__(self, args: Mapping[str, object]) -> list[numpy.ndarray[Any, Any]]:
+        """The outputs, in schema order."""
+        import numpy as np
+
+        function = _FUNCTION.fullmatch(self.text)
+        if function is not None and function[1] not in self.args:
+            call = getattr(load_module(self.folder, function[1]), function[2])
+            result = call(*(args[name] for name in self.args))
+        else:
+            if not self._compiled:
+                self._compiled.append(compile(self.text.strip(), f"<reference {self.text}>", "eval"))
+            names: dict[str, object] = {"__builtins__": _BUILTINS, "np": np}
+            names |= {file.stem: load_module(self.folder, file.stem) for file in self.files}
+            result = eval(self._compiled[0], names, dict(args))
+        return [np.asarray(y) for y in (result if isinstance(result, tuple | list) else (result,))]
+
+
+def load_reference(scalar: Scalar, folder: Path, args: Iterable[str]) -> Reference:
+    """Checks that the expression parses and that every name in it exists."""
+    names = tuple(args)
+    tree = parse_tree(scalar.text.strip(), scalar)
+    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    files: dict[str, Path] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in (*names, *bound, "np", *_BUILTINS):
+            path = folder / f"{node.id}.py"
+            if not path.is_file():
+                message = f"Name '{node.id}' is neither an arg ({one_of(names)}), np, nor a module"
+                raise SpecError.at(scalar.at(node.col_offset), f"{message} of reference/.")
+            files[node.id] = path
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            _check_function(scalar, node, files.get(node.value.id))
+    return Reference(scalar.text, folder, tuple(files[name] for name in sorted(files)), names)
+
+
+def _check_function(scalar: Scalar, node: ast.Attribute, path: Path | None) -> None:
+    if path is None:
+        return
+    pattern = rf"^(def {node.attr}\(|{node.attr}\s*=|from .* import .*\b{node.attr}\b)"
+    if not re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE):
+        message = f"Module reference/{path.name} has no function '{node.attr}'."
+        raise SpecError.at(scalar.at(node.col_offset), message)
+
+
+def load_module(folder: Path, name: str) -> ModuleType:
+    """The module `name` of the folder, a package of its own so that modules may import siblings."""
+    package = f"spirloom_reference_{abs(hash(str(folder.resolve()))):x}"
+    if package not in sys.modules:
+        module = ModuleType(package)
+        module.__path__ = [str(folder.resolve())]
+        sys.modules[package] = module
+    return importlib.import_module(f"{package}.{name}")

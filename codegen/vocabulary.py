@@ -1,0 +1,141 @@
+"""The words of specs (dtypes, storages, capabilities) and what GLSL and the formats call them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class DType(StrEnum):
+    """Element types, in the order of their numbers in the file formats."""
+
+    F32 = "f32"
+    F16 = "f16"
+    I32 = "i32"
+    I8 = "i8"
+    U8 = "u8"
+    B8 = "b8"
+
+    @property
+    def code(self) -> int:
+        """The number of spirloom::DType."""
+        return _DTYPE_CODES[self]
+
+    @property
+    def glsl(self) -> DTypeGlsl:
+        """How shaders spell it."""
+        return _GLSL[self]
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self in (DType.F32, DType.F16)
+
+
+class Storage(StrEnum):
+    """Where tensors live, as spirloom::Storage without kAuto."""
+
+    BUFFER = "buffer"
+    TEXTURE3D = "texture3d"
+
+    @property
+    def code(self) -> int:
+        """The number of spirloom::Storage."""
+        return 1 if self is Storage.BUFFER else 2
+
+
+class Access(StrEnum):
+    """What a kernel does with a tensor."""
+
+    READ = "read"
+    WRITE = "write"
+    READWRITE = "readwrite"
+
+
+class BindingType(StrEnum):
+    """What a binding is, as in pack_format.h."""
+
+    STORAGE_BUFFER = "storage_buffer"
+    SAMPLED_IMAGE = "sampled_image"
+    STORAGE_IMAGE = "storage_image"
+
+
+class Capability(StrEnum):
+    """What a variant needs of a device beyond Vulkan 1.1, in the order of pack_format.h."""
+
+    STORAGE_BUFFER_16BIT = "storage_buffer_16bit"
+    STORAGE_BUFFER_8BIT = "storage_buffer_8bit"
+    SHADER_FLOAT16 = "shader_float16"
+    SHADER_INT8 = "shader_int8"
+    SHADER_INT16 = "shader_int16"
+    SHADER_INT64 = "shader_int64"
+    SUBGROUP_BASIC = "subgroup_basic"
+    SUBGROUP_VOTE = "subgroup_vote"
+    SUBGROUP_ARITHMETIC = "subgroup_arithmetic"
+    SUBGROUP_BALLOT = "subgroup_ballot"
+    SUBGROUP_SHUFFLE = "subgroup_shuffle"
+    INTEGER_DOT_PRODUCT = "integer_dot_product"
+    COOPERATIVE_MATRIX = "cooperative_matrix"
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """The GLSL extensions that make it available."""
+        return _EXTENSIONS[self]
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeGlsl:
+    """The GLSL names of a dtype: in buffers, in arithmetic, in texels."""
+
+    scalar: str  # an element of a storage buffer
+    type: str  # what kernels compute in
+    vec4: str  # four of `type`
+    texel: str  # what a texture fetch returns
+    image_prefix: str  # "", "i" or "u" before image3D and texture3D
+    image_format: str
+
+
+_GLSL = {
+    DType.F32: DTypeGlsl("float", "float", "vec4", "vec4", "", "rgba32f"),
+    DType.F16: DTypeGlsl("float16_t", "float", "vec4", "vec4", "", "rgba16f"),
+    DType.I32: DTypeGlsl("int", "int", "ivec4", "ivec4", "i", "rgba32i"),
+    DType.I8: DTypeGlsl("int8_t", "int", "ivec4", "ivec4", "i", "rgba8i"),
+    DType.U8: DTypeGlsl("uint8_t", "int", "ivec4", "uvec4", "u", "rgba8ui"),
+    DType.B8: DTypeGlsl("uint8_t", "bool", "bvec4", "uvec4", "u", "rgba8ui"),
+}
+
+_DTYPE_CODES = {dtype: code for code, dtype in enumerate(DType)}
+
+_SUBGROUP = "GL_KHR_shader_subgroup_"
+_EXPLICIT = "GL_EXT_shader_explicit_arithmetic_types_"
+_EXTENSIONS: dict[Capability, tuple[str, ...]] = {
+    Capability.STORAGE_BUFFER_16BIT: ("GL_EXT_shader_16bit_storage",),
+    Capability.STORAGE_BUFFER_8BIT: ("GL_EXT_shader_8bit_storage",),
+    Capability.SHADER_FLOAT16: (_EXPLICIT + "float16",),
+    Capability.SHADER_INT8: (_EXPLICIT + "int8",),
+    Capability.SHADER_INT16: (_EXPLICIT + "int16",),
+    Capability.SHADER_INT64: (_EXPLICIT + "int64",),
+    Capability.SUBGROUP_BASIC: (_SUBGROUP + "basic",),
+    Capability.SUBGROUP_VOTE: (_SUBGROUP + "vote",),
+    Capability.SUBGROUP_ARITHMETIC: (_SUBGROUP + "arithmetic",),
+    Capability.SUBGROUP_BALLOT: (_SUBGROUP + "ballot",),
+    Capability.SUBGROUP_SHUFFLE: (_SUBGROUP + "shuffle",),
+    Capability.INTEGER_DOT_PRODUCT: ("GL_EXT_spirv_intrinsics",),
+    Capability.COOPERATIVE_MATRIX: (
+        "GL_KHR_memory_scope_semantics",
+        "GL_NV_cooperative_matrix",
+    ),
+}
+
+# Written into every shader: texelFetch without samplers, and `#line N "file"`.
+COMMON_EXTENSIONS = (
+    "GL_EXT_samplerless_texture_functions",
+    "GL_GOOGLE_cpp_style_line_directive",
+)
+
+MAX_RANK = 8
+MAX_BINDINGS = 16
+MAX_CONSTANTS = 12
+MAX_PUSH_BYTES = 128
+MAX_AXES = 8  # 4 bits each in the lower half of a variant's key
+MAX_AXIS_VALUES = 15  # code 15 means "no such variant"
