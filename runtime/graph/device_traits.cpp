@@ -1,0 +1,43 @@
+#include "runtime/graph/device_traits.h"
+
+#include <algorithm>
+
+namespace spirloom::graph {
+
+DeviceTraits DeviceTraits::Of(const vulkan::Device& device) {
+  const VkPhysicalDeviceLimits& limits = device.limits();
+  DeviceTraits traits;
+  traits.capabilities = device.capabilities();
+  traits.max_storage_buffer_range = limits.maxStorageBufferRange;
+  traits.max_image_extent = limits.maxImageDimension3D;
+  for (size_t i = 0; i < 3; ++i) {
+    traits.max_group_count[i] = limits.maxComputeWorkGroupCount[i];
+    traits.max_workgroup[i] = limits.maxComputeWorkGroupSize[i];
+  }
+  traits.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
+  return traits;
+}
+
+std::array<int64_t, 4> PadToNchw(const ops::Ints& shape) {
+  std::array<int64_t, 4> nchw{1, 1, 1, 1};
+  const size_t skipped = nchw.size() - std::min(nchw.size(), shape.size());
+  for (size_t i = skipped; i < nchw.size(); ++i) nchw[i] = shape[i - skipped];
+  return nchw;
+}
+
+TextureExtent TextureExtentOf(const ops::Ints& shape) {
+  const std::array<int64_t, 4> nchw = PadToNchw(shape);
+  return {static_cast<uint64_t>(nchw[3]), static_cast<uint64_t>(nchw[2]),
+          static_cast<uint64_t>(nchw[0]) * ((static_cast<uint64_t>(nchw[1]) + 3) / 4)};
+}
+
+bool FitsTexture(const ops::Ints& shape, const DeviceTraits& device) {
+  if (shape.size() > 4) return false;
+  const TextureExtent extent = TextureExtentOf(shape);
+  const auto fits = [&](uint64_t texels) {
+    return texels > 0 && texels <= device.max_image_extent;
+  };
+  return fits(extent.width) && fits(extent.height) && fits(extent.depth);
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,45 @@
+// What planning needs to know of a device.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_DEVICE_TRAITS_H_
+#define SPIRLOOM_RUNTIME_GRAPH_DEVICE_TRAITS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/ops/eval.h"
+#include "runtime/vulkan/device.h"
+
+namespace spirloom::graph {
+
+// A value, so that tests can plan for devices that they do not have. The defaults are the least
+// that Vulkan allows.
+struct DeviceTraits {
+  uint64_t capabilities = 0;                      // bit i: ops::Capability i
+  uint64_t max_storage_buffer_range = 134217728;  // bytes
+  uint64_t max_image_extent = 256;                // texels, in each dimension of a 3-D image
+  std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
+  std::array<uint32_t, 3> max_workgroup{128, 128, 64};
+  uint32_t max_workgroup_invocations = 128;
+
+  static DeviceTraits Of(const vulkan::Device& device);
+};
+
+// The texels of a tensor in texture3d: (W, H, N * ceil(C / 4)) of its shape padded to NCHW.
+struct TextureExtent {
+  uint64_t width;
+  uint64_t height;
+  uint64_t depth;
+};
+
+// The shape padded on the left with ones to (N, C, H, W). `shape` has at most 4 dimensions.
+std::array<int64_t, 4> PadToNchw(const ops::Ints& shape);
+
+// `shape` has at most 4 dimensions.
+TextureExtent TextureExtentOf(const ops::Ints& shape);
+
+// Whether texture3d can hold a tensor of this shape on the device: at most 4 dimensions, none
+// empty, and none of its extents too large.
+bool FitsTexture(const ops::Ints& shape, const DeviceTraits& device);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_DEVICE_TRAITS_H_

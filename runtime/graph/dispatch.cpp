@@ -1,0 +1,205 @@
+#include "runtime/graph/dispatch.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "runtime/graph/call_frame.h"
+
+namespace spirloom::graph {
+namespace {
+
+constexpr int64_t kMaxRepeat = 65536;
+
+Status FormulaError(const ops::Eval& eval) {
+  return Status(StatusCode::kInvalidFile, eval.error());
+}
+
+class Builder {
+ public:
+  Builder(const Plan& plan, const DeviceTraits& device) : plan_(plan), device_(device) {}
+
+  Result<DispatchList> Build() {
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+      const PlanNode& node = plan_.nodes[i];
+      Status status = node.op == nullptr ? AddCopy(i) : AddDispatches(i);
+      const std::string op = node.op == nullptr ? "copy" : node.op->op->name;
+      SPIRLOOM_TRY(
+          std::move(status).While("dispatching node " + Quote(node.name) + " (" + op + ")"));
+    }
+    return std::move(list_);
+  }
+
+ private:
+  using PipelineKey = std::tuple<const uint32_t*, std::vector<ops::BindingType>, uint32_t,
+                                 std::array<uint32_t, 3>, std::vector<uint32_t>>;
+
+  Status AddCopy(size_t index) {
+    const PlanNode& node = plan_.nodes[index];
+    Dispatch copy;
+    copy.node = static_cast<uint32_t>(index);
+    copy.pipeline = kBufferCopy;
+    copy.tensors = {node.operands[0][0], node.operands[1][0]};
+    list_.dispatches.push_back(std::move(copy));
+    return Status();
+  }
+
+  Status AddDispatches(size_t index) {
+    const PlanNode& node = plan_.nodes[index];
+    const ops::KernelInfo& kernel = *node.kernel;
+    const CallFrame frame(*node.op->op, node.args, node.outputs, plan_.tensors);
+    ops::Eval eval;
+    const int64_t repeat = kernel.repeat == nullptr ? 1 : kernel.repeat(eval, frame.call());
+    if (!eval.ok()) return FormulaError(eval);
+    if (repeat < 0 || repeat > kMaxRepeat) {
+      return Status(StatusCode::kUnsupported, "Number of dispatches (" + std::to_string(repeat) +
+                                                  ") is not within 0 and " +
+                                                  std::to_string(kMaxRepeat) + ".");
+    }
+    for (int64_t i = 0; i < repeat; ++i) {
+      std::array<int64_t, 3> invocations{0, 0, 0};
+      kernel.grid(eval, frame.call(), node.storage, i, invocations);
+      if (!eval.ok()) return FormulaError(eval);
+      if (std::find(invocations.begin(), invocations.end(), 0) != invocations.end()) continue;
+      SPIRLOOM_TRY(AddDispatch(index, frame.call(), i, invocations));
+    }
+    return Status();
+  }
+
+  Status AddDispatch(size_t index, const ops::Call& call, int64_t i,
+                     const std::array<int64_t, 3>& invocations) {
+    const PlanNode& node = plan_.nodes[index];
+    const ops::VariantRow& row = *node.variant.row;
+    Dispatch dispatch;
+    dispatch.node = static_cast<uint32_t>(index);
+    dispatch.workgroup =
+        FitWorkgroup({row.workgroup[0], row.workgroup[1], row.workgroup[2]}, device_);
+    SPIRLOOM_TRY_ASSIGN(dispatch.groups, GroupCounts(invocations, dispatch.workgroup, device_));
+    for (size_t k = 0; k < 3; ++k) dispatch.invocations[k] = static_cast<uint32_t>(invocations[k]);
+    SPIRLOOM_TRY_ASSIGN(dispatch.tensors, Bind(node, i));
+    ops::Eval eval;
+    dispatch.push.resize(row.push_bytes);
+    if (!dispatch.push.empty()) {
+      node.kernel->push(eval, call, node.storage, i, dispatch.push);
+    }
+    std::vector<uint32_t> constants(row.constant_count);
+    if (node.kernel->constants != nullptr) node.kernel->constants(eval, call, constants);
+    if (!eval.ok()) return FormulaError(eval);
+    dispatch.pipeline = FindPipeline(node.variant, dispatch.workgroup, std::move(constants));
+    list_.dispatches.push_back(std::move(dispatch));
+    return Status();
+  }
+
+  Result<std::vector<uint32_t>> Bind(const PlanNode& node, int64_t i) {
+    std::vector<uint32_t> tensors;
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      const ops::OperandInfo& operand = node.kernel->operands[k];
+      const size_t element = operand.list ? static_cast<size_t>(i) : 0;
+      if (element >= node.operands[k].size()) {
+        return Status(StatusCode::kInternal,
+                      "Dispatch " + std::to_string(i) + " binds an element of " + operand.name +
+                          ", which has " + std::to_string(node.operands[k].size()) + ".");
+      }
+      const uint32_t tensor = node.operands[k][element];
+      const bool image = BindingTypeOf(node, k) != ops::BindingType::kStorageBuffer;
+      const Storage storage =
+          tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();
+      if (image != (storage == Storage::kTexture3D)) {
+        return Status(StatusCode::kInternal, "Variant " + std::string(node.variant.name) +
+                                                 " binds " + operand.name + " as " +
+                                                 (image ? "an image" : "a buffer") +
+                                                 ", but the tensor is in a " + Name(storage) + ".");
+      }
+      tensors.push_back(tensor);
+    }
+    return tensors;
+  }
+
+  static ops::BindingType BindingTypeOf(const PlanNode& node, size_t k) {
+    return static_cast<ops::BindingType>(node.variant.row->bindings[k]);
+  }
+
+  uint32_t FindPipeline(const ops::Variant& variant, const std::array<uint32_t, 3>& workgroup,
+                        std::vector<uint32_t> constants) {
+    const ops::VariantRow& row = *variant.row;
+    // The row's bytes are BindingType values.
+    const auto* types = reinterpret_cast<const ops::BindingType*>(row.bindings);
+    PipelineKey key{variant.spirv.data(),
+                    std::vector<ops::BindingType>(types, types + row.binding_count), row.push_bytes,
+                    workgroup, constants};
+    auto [found, added] =
+        pipelines_.emplace(std::move(key), static_cast<uint32_t>(list_.pipelines.size()));
+    if (added) {
+      vulkan::PipelineDesc desc;
+      desc.name = std::string(variant.name);
+      desc.spirv = variant.spirv;
+      desc.bindings = {types, row.binding_count};
+      desc.push_bytes = row.push_bytes;
+      desc.workgroup = workgroup;
+      desc.constants = std::move(constants);
+      list_.pipelines.push_back(std::move(desc));
+    }
+    return found->second;
+  }
+
+  const Plan& plan_;
+  const DeviceTraits& device_;
+  DispatchList list_;
+  std::map<PipelineKey, uint32_t> pipelines_;
+};
+
+}  // namespace
+
+std::array<uint32_t, 3> FitWorkgroup(std::array<uint32_t, 3> wanted, const DeviceTraits& device) {
+  for (size_t i = 0; i < 3; ++i) {
+    wanted[i] = std::clamp(wanted[i], uint32_t{1}, std::max(device.max_workgroup[i], uint32_t{1}));
+  }
+  const auto product = [&] {
+    return uint64_t{wanted[0]} * uint64_t{wanted[1]} * uint64_t{wanted[2]};
+  };
+  while (product() > std::max(device.max_workgroup_invocations, uint32_t{1})) {
+    uint32_t& largest = *std::max_element(wanted.begin(), wanted.end());
+    largest = (largest + 1) / 2;
+  }
+  return wanted;
+}
+
+Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invocations,
+                                            const std::array<uint32_t, 3>& workgroup,
+                                            const DeviceTraits& device) {
+  constexpr int64_t kMaxInvocations = std::numeric_limits<int32_t>::max();
+  std::array<uint64_t, 3> groups{};
+  for (size_t i = 0; i < 3; ++i) {
+    if (invocations[i] < 0 || invocations[i] > kMaxInvocations) {
+      return Status(StatusCode::kUnsupported, "Grid (" + std::to_string(invocations[i]) +
+                                                  " invocations in dimension " + std::to_string(i) +
+                                                  ") is not within 0 and 2147483647.");
+    }
+    groups[i] = (static_cast<uint64_t>(invocations[i]) + workgroup[i] - 1) / workgroup[i];
+  }
+  const bool flat =
+      invocations[1] == 1 && invocations[2] == 1 && workgroup[1] == 1 && workgroup[2] == 1;
+  if (flat && groups[0] > device.max_group_count[0]) {
+    groups[1] = (groups[0] + device.max_group_count[0] - 1) / device.max_group_count[0];
+    groups[0] = (groups[0] + groups[1] - 1) / groups[1];
+  }
+  std::array<uint32_t, 3> counts{};
+  for (size_t i = 0; i < 3; ++i) {
+    if (groups[i] > device.max_group_count[i]) {
+      return Status(StatusCode::kUnsupported,
+                    "Grid (" + std::to_string(groups[i]) + " groups in dimension " +
+                        std::to_string(i) + ") exceeds the device's maxComputeWorkGroupCount (" +
+                        std::to_string(device.max_group_count[i]) + ").");
+    }
+    counts[i] = static_cast<uint32_t>(groups[i]);
+  }
+  return counts;
+}
+
+Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device) {
+  return Builder(plan, device).Build();
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,48 @@
+// Picks the kernel and variant that compute a call in a given storage.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_KERNEL_CHOICE_H_
+#define SPIRLOOM_RUNTIME_GRAPH_KERNEL_CHOICE_H_
+
+#include <string>
+
+#include "runtime/graph/device_traits.h"
+#include "runtime/ops/op_index.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+struct KernelChoice {
+  const ops::KernelInfo* kernel = nullptr;
+  ops::Variant variant{};
+};
+
+// Why there is no kernel, from the least to the most promising failure.
+enum class ChoiceFailure : uint8_t {
+  kNone,
+  kStorage,  // no kernel has the storage, or a tensor does not fit it
+  kWhen,     // no kernel of that storage can compute the call
+  kLibrary,  // the libraries lack the variant; `detail` describes it
+  kDevice,   // the device lacks capabilities; `detail` names them
+};
+
+struct KernelSearch {
+  KernelChoice choice;  // kernel is null on failure
+  ChoiceFailure failure = ChoiceFailure::kNone;
+  std::string detail;
+};
+
+// The storage that binding `operand` of a call has when the node's is `storage`: the kernel's own
+// wish, or that of the tensor.
+Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& tensor,
+                       Storage storage);
+
+// Takes the first kernel, in order of preference, that has `storage` for all tensors, can compute
+// the call, and whose variant the library holds and the device can run. Tensors with a storage of
+// their own have it in their TensorDesc. Fails with kInvalidFile when a formula fails, with
+// kInternal when registry and variant disagree.
+Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
+                                  const ops::Call& call, Storage storage,
+                                  const DeviceTraits& device);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_KERNEL_CHOICE_H_

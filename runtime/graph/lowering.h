@@ -1,0 +1,26 @@
+// Turns a graph into a plan: resolves ops, checks shapes, assigns storages, inserts layout copies
+// and weight packing, aliases views, and chooses kernels.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_LOWERING_H_
+#define SPIRLOOM_RUNTIME_GRAPH_LOWERING_H_
+
+#include "runtime/graph/device_traits.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/plan.h"
+#include "runtime/ops/op_index.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+// Lowers `graph` for the device. `storage` is what tensors get that do not ask for one; kAuto is
+// buffer. Fails with
+//   kNotFound, listing every op and variant that `index` lacks and how to add them;
+//   kUnsupported for a call that no kernel can compute, or that this device cannot;
+//   kInvalidFile, naming the node, when arguments do not fit an op's schema, or when the declared
+//   shape or dtype of an output is not what the op computes.
+// The plan refers to `index`.
+Result<Plan> Lower(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
+                   Storage storage);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_LOWERING_H_

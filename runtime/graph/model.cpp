@@ -1,0 +1,110 @@
+#include "spirloom/model.h"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "runtime/graph/graph_loader.h"
+#include "runtime/graph/model_state.h"
+
+namespace spirloom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Result<std::unique_ptr<internal::ModelState>> Build(const Runtime& runtime,
+                                                    const graph::Graph& graph,
+                                                    const ModelOptions& options,
+                                                    Clock::time_point start) {
+  SPIRLOOM_TRY_ASSIGN(std::unique_ptr<internal::ModelState> state,
+                      internal::BuildModel(runtime.state(), graph, options));
+  state->stats.load_ns = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+  return state;
+}
+
+Status CheckCount(const char* what, size_t count, size_t wanted) {
+  if (count == wanted) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                std::string("Number of ") + what + "s (" + std::to_string(count) +
+                    ") differs from the model's (" + std::to_string(wanted) + ").");
+}
+
+Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
+  if (size == info.size) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                std::string("Size (") + std::to_string(size) + " bytes) of " + what + " " +
+                    graph::Quote(info.name) + " differs from the model's (" +
+                    std::to_string(info.size) + " bytes, " + LongName(info.dtype) + " " +
+                    ToString(info.shape) + ").");
+}
+
+}  // namespace
+
+Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
+                          const ModelOptions& options) {
+  const Clock::time_point start = Clock::now();
+  SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph loaded, graph::LoadGraphFile(path));
+  auto state = Build(runtime, loaded.graph, options, start);
+  if (!state.ok()) return std::move(state).status().While("loading " + path);
+  return Model(std::move(state).value());
+}
+
+Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
+                                    const ModelOptions& options) {
+  const Clock::time_point start = Clock::now();
+  SPIRLOOM_TRY_ASSIGN(const graph::Graph graph, graph::ParseGraph(file));
+  SPIRLOOM_TRY_ASSIGN(std::unique_ptr<internal::ModelState> state,
+                      Build(runtime, graph, options, start));
+  return Model(std::move(state));
+}
+
+Model::Model(std::unique_ptr<internal::ModelState> state) : state_(std::move(state)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+std::span<const TensorInfo> Model::inputs() const { return state_->input_infos; }
+std::span<const TensorInfo> Model::outputs() const { return state_->output_infos; }
+const LoadStats& Model::stats() const { return state_->stats; }
+
+Status Model::Run(std::span<const std::span<const std::byte>> inputs,
+                  std::span<const std::span<std::byte>> outputs) {
+  internal::ModelState& state = *state_;
+  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.input_infos.size()));
+  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.output_infos.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    SPIRLOOM_TRY(CheckSize("input", state.input_infos[i], inputs[i].size()));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    SPIRLOOM_TRY(CheckSize("output", state.output_infos[i], outputs[i].size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].empty()) {
+      std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
+    }
+  }
+  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
+  SPIRLOOM_TRY(state.fence->WaitAndReset());
+  state.has_run = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].empty()) {
+      std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
+    }
+  }
+  return Status();
+}
+
+Result<std::vector<DispatchProfile>> Model::Profile() const {
+  std::vector<DispatchProfile> profile = state_->profile;
+  if (!state_->timestamps || !state_->has_run) return profile;
+  SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
+                      state_->timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
+  for (size_t i = 0; i < profile.size(); ++i) {
+    profile[i].start_ns = times[2 * i];
+    profile[i].gpu_ns = times[2 * i + 1] - times[2 * i];
+  }
+  return profile;
+}
+
+}  // namespace spirloom

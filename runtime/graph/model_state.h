@@ -1,0 +1,60 @@
+// What a Model owns, and how it comes to be and runs.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_STATE_H_
+#define SPIRLOOM_RUNTIME_GRAPH_MODEL_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/graph/dispatch.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/recorder.h"
+#include "runtime/graph/tensor_store.h"
+#include "runtime/ops/runtime_state.h"
+#include "runtime/vulkan/command_buffer.h"
+#include "runtime/vulkan/fence.h"
+#include "runtime/vulkan/pipeline.h"
+#include "runtime/vulkan/timestamps.h"
+#include "spirloom/model.h"
+
+namespace spirloom::internal {
+
+// Where the host finds a graph input or output; null for one without elements.
+struct HostTensor {
+  std::byte* data = nullptr;
+  size_t size = 0;
+};
+
+// The device objects of a loaded graph. `runtime` keeps the device alive and is destroyed last.
+struct ModelState {
+  std::shared_ptr<RuntimeState> runtime;
+  std::vector<TensorInfo> input_infos;
+  std::vector<TensorInfo> output_infos;
+  LoadStats stats;
+  std::vector<DispatchProfile> profile;  // without times
+
+  std::optional<vulkan::Buffer> dummy;
+  std::optional<graph::TensorStore> store;
+  std::optional<vulkan::Buffer> staged_inputs;   // absent where the host maps device memory
+  std::optional<vulkan::Buffer> staged_outputs;  // likewise
+  std::vector<HostTensor> inputs;
+  std::vector<HostTensor> outputs;
+  std::vector<vulkan::ComputePipeline> pipelines;
+  std::optional<graph::DescriptorSets> descriptors;
+  std::optional<vulkan::TimestampPool> timestamps;
+  std::optional<vulkan::CommandBuffer> commands;
+  std::optional<vulkan::Fence> fence;
+  bool has_run = false;
+};
+
+// Plans and records `graph`; refers to it only while running.
+Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
+                                               const graph::Graph& graph,
+                                               const ModelOptions& options);
+
+}  // namespace spirloom::internal
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_MODEL_STATE_H_

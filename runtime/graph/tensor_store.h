@@ -1,0 +1,77 @@
+// Device memory of a plan's tensors.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_TENSOR_STORE_H_
+#define SPIRLOOM_RUNTIME_GRAPH_TENSOR_STORE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/graph/plan.h"
+#include "runtime/vulkan/buffer.h"
+#include "runtime/vulkan/image.h"
+#include "runtime/vulkan/memory.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+// The buffer or image of a tensor, and the bytes it takes of a memory allocation. `memory` is
+// unique in the process.
+struct TensorResource {
+  std::optional<vulkan::Buffer> buffer;
+  std::optional<vulkan::Image> image;
+  uint32_t memory = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// A tensor (a root, not an alias) and the steps between which it is needed.
+struct TensorLifetime {
+  uint32_t tensor;
+  uint32_t first;
+  uint32_t last;
+};
+
+// What Allocate() took, in bytes.
+struct AllocatedBytes {
+  uint64_t planned = 0;
+  uint64_t naive = 0;
+};
+
+// Owns tensors' buffers and images and the few allocations behind them; all freed on destruction,
+// when the GPU must be done with them. A store may extend another, its parent, which must outlive
+// it.
+class TensorStore {
+ public:
+  TensorStore(const vulkan::Device& device, const Plan& plan, const TensorStore* parent = nullptr)
+      : device_(&device), plan_(&plan), parent_(parent) {}
+
+  // Makes a buffer or image for each tensor; those not needed at the same time may share memory.
+  // Tensors without elements get none.
+  Result<AllocatedBytes> Allocate(std::span<const TensorLifetime> tensors, vulkan::MemoryUse use);
+  // The same for tensors that are all needed at once.
+  Result<AllocatedBytes> Allocate(std::span<const uint32_t> tensors, vulkan::MemoryUse use);
+
+  // What holds `tensor`, which may be an alias; null for tensors without elements.
+  const TensorResource* Find(uint32_t tensor) const;
+
+  // After loading, the plan is gone: Find() must not be called again.
+  void DetachPlan() { plan_ = nullptr; }
+
+ private:
+  Result<TensorResource> MakeResource(uint32_t tensor) const;
+  Result<AllocatedBytes> AllocatePool(std::span<const TensorLifetime> tensors,
+                                      std::span<TensorResource* const> resources,
+                                      uint32_t type_bits, vulkan::MemoryUse use);
+
+  const vulkan::Device* device_;
+  const Plan* plan_;
+  const TensorStore* parent_;
+  std::vector<vulkan::DeviceMemory> memories_;
+  std::unordered_map<uint32_t, TensorResource> resources_;
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_TENSOR_STORE_H_

@@ -1,0 +1,256 @@
+#include "runtime/graph/weight_init.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/recorder.h"
+#include "runtime/vulkan/command_buffer.h"
+
+namespace spirloom::graph {
+namespace {
+
+// How much constant data is in host-visible memory at a time.
+constexpr uint64_t kBatchBytes = uint64_t{64} << 20;
+
+class WeightInit {
+ public:
+  WeightInit(const WeightInitInputs& inputs, TensorStore& store)
+      : inputs_(inputs), store_(store), passing_(inputs.device, inputs.plan, &store) {}
+
+  Result<WeightInitResult> Run() {
+    FindConstants();
+    SPIRLOOM_TRY(AllocatePersistent());
+    SPIRLOOM_TRY(UploadPersistent());
+    size_t begin = 0;
+    while (begin < constant_dispatches_.size()) {
+      const size_t end = BatchEnd(begin);
+      SPIRLOOM_TRY(RunBatch(begin, end));
+      begin = end;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  uint32_t Root(uint32_t tensor) const { return inputs_.plan.Root(tensor); }
+  const PlanTensor& TensorAt(uint32_t tensor) const { return inputs_.plan.tensors[tensor]; }
+  bool IsConstant(uint32_t tensor) const {
+    return tensor != kNoTensor && TensorAt(Root(tensor)).is_constant;
+  }
+
+  // Splits the dispatches into those of constant nodes and the rest; the constants that the rest
+  // binds are persistent.
+  void FindConstants() {
+    for (const Dispatch& dispatch : inputs_.dispatches) {
+      if (inputs_.plan.nodes[dispatch.node].is_constant) {
+        for (uint32_t tensor : dispatch.tensors) {
+          if (tensor != kNoTensor) last_use_[Root(tensor)] = constant_dispatches_.size();
+        }
+        constant_dispatches_.push_back(&dispatch);
+        continue;
+      }
+      for (uint32_t tensor : dispatch.tensors) {
+        if (IsConstant(tensor)) persistent_.insert(Root(tensor));
+      }
+    }
+  }
+
+  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0; }
+
+  std::span<const std::byte> BytesOf(uint32_t root) const {
+    return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
+  }
+
+  Status AllocatePersistent() {
+    std::vector<uint32_t> raw;
+    std::vector<uint32_t> computed;
+    for (uint32_t root : persistent_) (IsRaw(root) ? raw : computed).push_back(root);
+    const vulkan::MemoryUse raw_use =
+        inputs_.device.unified_memory() ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
+                        store_.Allocate(computed, vulkan::MemoryUse::kDevice));
+    result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
+    return Status();
+  }
+
+  Status UploadPersistent() {
+    for (uint32_t root : persistent_) {
+      const TensorResource* resource = store_.Find(root);
+      if (!IsRaw(root) || resource == nullptr) continue;
+      const std::span<const std::byte> bytes = BytesOf(root);
+      if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
+        std::memcpy(mapped, bytes.data(), bytes.size());
+      } else {
+        SPIRLOOM_TRY(UploadInPieces(root, bytes));
+      }
+    }
+    return FlushUploads();
+  }
+
+  // Gathers pieces in the staging buffer, which is copied out whenever it is full.
+  Status UploadInPieces(uint32_t root, std::span<const std::byte> bytes) {
+    if (!staging_) {
+      SPIRLOOM_TRY_ASSIGN(staging_, vulkan::Buffer::Create(inputs_.device, StagingSize(),
+                                                           vulkan::MemoryUse::kUpload));
+    }
+    size_t done = 0;
+    while (done < bytes.size()) {
+      if (staged_ == staging_->size()) SPIRLOOM_TRY(FlushUploads());
+      const size_t size =
+          std::min<size_t>(bytes.size() - done, static_cast<size_t>(staging_->size() - staged_));
+      std::memcpy(staging_->mapped() + staged_, bytes.data() + done, size);
+      uploads_.push_back({root, done, staged_, size});
+      done += size;
+      // Copies start at multiples of 4 bytes.
+      staged_ = std::min<uint64_t>((staged_ + size + 15) / 16 * 16, staging_->size());
+    }
+    return Status();
+  }
+
+  uint64_t StagingSize() const {
+    uint64_t total = 0;
+    for (uint32_t root : persistent_) {
+      if (IsRaw(root)) total += (TensorAt(root).size + 15) / 16 * 16;
+    }
+    return std::min(total, kBatchBytes);
+  }
+
+  Status FlushUploads() {
+    if (uploads_.empty()) return Status();
+    const RecorderResources resources = ResourcesFor(store_);
+    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
+                        vulkan::CommandBuffer::Create(inputs_.device));
+    SPIRLOOM_TRY(commands.Begin());
+    Recorder recorder(commands, resources, {});
+    for (const Upload& upload : uploads_) {
+      recorder.CopyFromHost(*staging_, upload.staging_offset, upload.root, upload.offset,
+                            upload.size);
+    }
+    recorder.Finish();
+    SPIRLOOM_TRY(commands.End());
+    SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+    uploads_.clear();
+    staged_ = 0;
+    return Status();
+  }
+
+  RecorderResources ResourcesFor(const TensorStore& store) const {
+    return {inputs_.plan, store, inputs_.pipeline, inputs_.dummy};
+  }
+
+  // The end of the batch that starts at dispatch `begin`: it takes whole nodes while their raw
+  // constants stay within kBatchBytes.
+  size_t BatchEnd(size_t begin) const {
+    std::set<uint32_t> raw;
+    uint64_t bytes = 0;
+    size_t end = begin;
+    while (end < constant_dispatches_.size()) {
+      const Dispatch& dispatch = *constant_dispatches_[end];
+      for (uint32_t tensor : dispatch.tensors) {
+        if (IsConstant(tensor) && IsRaw(Root(tensor)) && raw.insert(Root(tensor)).second) {
+          bytes += TensorAt(Root(tensor)).size;
+        }
+      }
+      const bool first_of_node =
+          end == begin || constant_dispatches_[end - 1]->node != dispatch.node;
+      if (end > begin && first_of_node && bytes > kBatchBytes) break;
+      ++end;
+    }
+    return end;
+  }
+
+  Status RunBatch(size_t begin, size_t end) {
+    std::set<uint32_t> raw;
+    std::set<uint32_t> batch_only;
+    std::set<uint32_t> passed_on;
+    for (size_t i = begin; i < end; ++i) {
+      for (uint32_t tensor : constant_dispatches_[i]->tensors) {
+        if (tensor == kNoTensor || passing_.Find(tensor) != nullptr) continue;
+        const uint32_t root = Root(tensor);
+        if (TensorAt(root).size == 0) continue;
+        if (IsRaw(root)) {
+          raw.insert(root);
+        } else {
+          (last_use_.at(root) >= end ? passed_on : batch_only).insert(root);
+        }
+      }
+    }
+    SPIRLOOM_TRY(passing_.Allocate(ToVector(passed_on), vulkan::MemoryUse::kDevice).status());
+    TensorStore batch(inputs_.device, inputs_.plan, &passing_);
+    SPIRLOOM_TRY(batch.Allocate(ToVector(raw), vulkan::MemoryUse::kUpload).status());
+    SPIRLOOM_TRY(batch.Allocate(ToVector(batch_only), vulkan::MemoryUse::kDevice).status());
+    for (uint32_t root : raw) {
+      const std::span<const std::byte> bytes = BytesOf(root);
+      std::memcpy(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size());
+    }
+    return Dispatches(begin, end, batch);
+  }
+
+  static std::vector<uint32_t> ToVector(const std::set<uint32_t>& tensors) {
+    return {tensors.begin(), tensors.end()};
+  }
+
+  Status Dispatches(size_t begin, size_t end, const TensorStore& batch) {
+    std::vector<Dispatch> dispatches;
+    for (size_t i = begin; i < end; ++i) dispatches.push_back(*constant_dispatches_[i]);
+    const RecorderResources resources = ResourcesFor(batch);
+    SPIRLOOM_TRY_ASSIGN(DescriptorSets sets,
+                        MakeDescriptorSets(inputs_.device, dispatches, resources));
+    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
+                        vulkan::CommandBuffer::Create(inputs_.device));
+    SPIRLOOM_TRY(commands.Begin());
+    Recorder recorder(commands, resources, result_.initialized);
+    for (size_t i = 0; i < dispatches.size(); ++i) recorder.Add(dispatches[i], sets.sets[i]);
+    recorder.Finish();
+    SPIRLOOM_TRY(commands.End());
+    SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+    KeepInitialized(recorder);
+    return Status();
+  }
+
+  // Images that outlive the batch; handles of others may come up again.
+  void KeepInitialized(const Recorder& recorder) {
+    const auto keep = [&](const TensorResource* resource) {
+      if (resource == nullptr || !resource->image) return;
+      const VkImage image = resource->image->handle();
+      if (recorder.initialized().contains(image)) result_.initialized.insert(image);
+    };
+    for (const Dispatch* dispatch : constant_dispatches_) {
+      for (uint32_t tensor : dispatch->tensors) {
+        if (tensor != kNoTensor) keep(passing_.Find(tensor));
+      }
+    }
+  }
+
+  struct Upload {
+    uint32_t root;
+    uint64_t offset;
+    uint64_t staging_offset;
+    uint64_t size;
+  };
+
+  const WeightInitInputs& inputs_;
+  TensorStore& store_;
+  TensorStore passing_;  // computed constants that a later batch needs
+  std::set<uint32_t> persistent_;
+  std::vector<const Dispatch*> constant_dispatches_;
+  std::unordered_map<uint32_t, size_t> last_use_;  // the last of them that binds the tensor
+  std::optional<vulkan::Buffer> staging_;
+  uint64_t staged_ = 0;
+  std::vector<Upload> uploads_;
+  WeightInitResult result_;
+};
+
+}  // namespace
+
+Result<WeightInitResult> InitializeWeights(const WeightInitInputs& inputs, TensorStore& store) {
+  Result<WeightInitResult> result = WeightInit(inputs, store).Run();
+  if (!result.ok()) return std::move(result).status().While("preparing the model's constants");
+  return result;
+}
+
+}  // namespace spirloom::graph

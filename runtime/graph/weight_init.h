@@ -1,0 +1,41 @@
+// Brings a plan's constants onto the device: uploads them and runs the nodes that depend on
+// constants alone (weight packing, layout copies, casts).
+#ifndef SPIRLOOM_RUNTIME_GRAPH_WEIGHT_INIT_H_
+#define SPIRLOOM_RUNTIME_GRAPH_WEIGHT_INIT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_set>
+
+#include "runtime/graph/dispatch.h"
+#include "runtime/graph/graph.h"
+#include "runtime/graph/tensor_store.h"
+#include "runtime/vulkan/device.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+struct WeightInitInputs {
+  const vulkan::Device& device;
+  const Graph& graph;
+  const Plan& plan;
+  std::span<const Dispatch> dispatches;  // all of the plan's
+  std::function<const vulkan::ComputePipeline&(uint32_t)> pipeline;
+  const vulkan::Buffer& dummy;
+};
+
+struct WeightInitResult {
+  uint64_t constant_bytes = 0;  // on the device from now on
+  // Images of constants, which are in layout GENERAL from now on.
+  std::unordered_set<VkImage> initialized;
+};
+
+// Allocates in `store` every constant tensor that a run needs and fills it. Constants that only
+// others are computed from are on the device for a moment, in batches of bounded size.
+Result<WeightInitResult> InitializeWeights(const WeightInitInputs& inputs, TensorStore& store);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_WEIGHT_INIT_H_
