@@ -1,0 +1,23 @@
+"""Products with a weight matrix."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from op_specs.reference.elementwise import activate
+
+Array = NDArray[np.float64]
+
+
+def linear(
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    activation: int,
+    act_min: float,
+    act_max: float,
+) -> Array:
+    """x times the transposed weight, plus the bias, then the activation."""
+    y = x @ weight.T
+    if bias is not None:
+        y = y + bias
+    return activate(y, activation, act_min, act_max)

@@ -1,0 +1,84 @@
+"""2-D pooling, window by window."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+# Of an output's place along one dim: the places of the input it covers, padding included.
+Windows = list[NDArray[np.int64]]
+
+
+def _windows(
+    size: int, window: int, stride: int, padding: int, dilation: int, ceil_mode: bool
+) -> Windows:
+    reach = dilation * (window - 1) + 1
+    # The last window must begin inside the input or the padding before it.
+    last = size + padding - 1 if ceil_mode else size + padding - reach
+    starts = range(-padding, last + 1, stride)
+    if ceil_mode:
+        starts = range(-padding, min(last, size + padding - reach + stride - 1) + 1, stride)
+        starts = range(-padding, starts[-1] + 1, stride) if len(starts) else starts
+    return [start + dilation * np.arange(window) for start in starts]
+
+
+def _pool(
+    x: Array, rows: Windows, columns: Windows, reduce: Callable[[Array, Windows], Array]
+) -> Array:
+    y = np.empty((*x.shape[:-2], len(rows), len(columns)))
+    for h, row in enumerate(rows):
+        for w, column in enumerate(columns):
+            r = row[(row >= 0) & (row < x.shape[-2])]
+            c = column[(column >= 0) & (column < x.shape[-1])]
+            y[..., h, w] = reduce(x[..., r[:, None], c], [row, column])
+    return y
+
+
+def max_pool2d(
+    x: Array,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    ceil_mode: bool,
+) -> Array:
+    """The greatest element of each window; padding does not count."""
+    windows = [
+        _windows(x.shape[d - 2], kernel_size[d], stride[d], padding[d], dilation[d], ceil_mode)
+        for d in range(2)
+    ]
+    return _pool(x, *windows, lambda part, _: part.max(axis=(-2, -1)))
+
+
+def avg_pool2d(
+    x: Array,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+) -> Array:
+    """The mean of each window; what a window of ceil_mode covers beyond the padding never counts."""
+    sizes = x.shape[-2:]
+    windows = [
+        _windows(sizes[d], kernel_size[d], stride[d], padding[d], 1, ceil_mode) for d in range(2)
+    ]
+
+    def mean(part: Array, places: Windows) -> Array:
+        count = part.shape[-2] * part.shape[-1]
+        if count_include_pad:
+            counts = [int(np.sum(p < sizes[d] + padding[d])) for d, p in enumerate(places)]
+            count = counts[0] * counts[1]
+        return np.asarray(part.sum(axis=(-2, -1)) / count)
+
+    return _pool(x, *windows, mean)
+
+
+def adaptive_avg_pool2d(x: Array, output_size: list[int]) -> Array:
+    """Output o covers the inputs from floor(o n / out) up to ceil((o + 1) n / out)."""
+    windows = [
+        [np.arange(o * n // out, -(-(o + 1) * n // out)) for o in range(out)]
+        for n, out in zip(x.shape[-2:], output_size, strict=True)
+    ]
+    return _pool(x, *windows, lambda part, _: part.mean(axis=(-2, -1)))
