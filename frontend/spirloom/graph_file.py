@@ -1,4 +1,4 @@
-"""Writes graph files (.slg). The format is described in schema/graph.fbs; equal graphs give equal bytes."""
+"""Writes graph files (.slg; format: schema/graph.fbs). Equal graphs give equal bytes."""
 
 from __future__ import annotations
 

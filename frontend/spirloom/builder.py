@@ -1,0 +1,83 @@
+"""Builds nodes: arguments are completed from the operator's schema, outputs typed by its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
+from spirloom.ops import OpLibrary
+
+
+class Builder:
+    """Appends nodes to a graph. `name` is the source node whose parts are being built."""
+
+    def __init__(self, library: OpLibrary, graph: Graph) -> None:
+        self.library = library
+        self.graph = graph
+        self.name = ""
+
+    def emit(self, op: str, **args: object) -> Tensor:
+        """Appends a call and returns its first output; raises OpError if it cannot be made."""
+        values = self.library.complete(op, args)
+        types = self.library.infer(op, values)
+        outputs = tuple(Tensor(self.name, dtype, shape) for shape, dtype in types)
+        self.graph.nodes.append(Node(op, values, outputs, self.name))
+        return outputs[0]
+
+    def scalar(self, value: float, dtype: DType) -> Tensor:
+        """A constant of rank 0."""
+        return self.constant(np.array(value, dtype=dtype.numpy))
+
+    def constant(self, values: Array) -> Tensor:
+        """A constant of a type Spirloom has."""
+        return constant(f"{self.name}.constant", values)
+
+    def view(self, x: Tensor, size: Sequence[int]) -> Tensor:
+        """The same elements in another shape."""
+        if x.shape == tuple(size):
+            return x
+        if x.data is not None:
+            return constant(x.name, x.data.reshape(tuple(size)))
+        return self.emit("aten.view", x=x, size=tuple(size))
+
+    def permute(self, x: Tensor, dims: Sequence[int]) -> Tensor:
+        """The dimensions of x in another order."""
+        if list(dims) == list(range(len(x.shape))):
+            return x
+        if x.data is not None:
+            return constant(x.name, np.transpose(x.data, tuple(dims)))
+        return self.emit("aten.permute", x=x, dims=tuple(dims))
+
+    def pad(self, x: Tensor, before: Sequence[int], after: Sequence[int], value: float) -> Tensor:
+        """x with elements added around it; negative amounts cut it."""
+        for dim, (low, high) in enumerate(zip(before, after, strict=True)):
+            if low < 0 or high < 0:
+                x = self.slice(x, dim, max(-low, 0), x.shape[dim] - max(-high, 0))
+        pairs = [(max(low, 0), max(high, 0)) for low, high in zip(before, after, strict=True)]
+        while pairs and pairs[0] == (0, 0):
+            pairs.pop(0)
+        if not pairs:
+            return x
+        amounts = tuple(amount for pair in reversed(pairs) for amount in pair)
+        return self.emit("aten.constant_pad_nd", x=x, pad=amounts, value=value)
+
+    def slice(self, x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Tensor:
+        """Elements start, start + step, … below end of one dimension."""
+        if (start, end, step) == (0, x.shape[dim], 1):
+            return x
+        return self.emit("aten.slice.Tensor", x=x, dim=dim, start=start, end=end, step=step)
+
+    def add(self, a: Tensor, b: Tensor) -> Tensor:
+        """a + b, broadcasting."""
+        return self.emit("aten.add.Tensor", a=a, b=b)
+
+    def mul(self, a: Tensor, b: Tensor | float) -> Tensor:
+        """a · b, broadcasting."""
+        other = b if isinstance(b, Tensor) else self.scalar(b, a.dtype)
+        return self.emit("aten.mul.Tensor", a=a, b=other)
+
+    def reduce(self, op: str, x: Tensor, dims: Sequence[int], keepdim: bool = True) -> Tensor:
+        """A reduction over explicit, non-negative dims."""
+        return self.emit(op, x=x, dim=tuple(dims), keepdim=keepdim)

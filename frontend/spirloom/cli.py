@@ -1,0 +1,61 @@
+"""The command `spirloom`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from spirloom import __version__
+from spirloom.errors import ImportFailure
+
+# Each module has add_parser(subparsers), which sets the default `run`: arguments → exit code.
+COMMANDS = (
+    "spirloom.commands.import_model",
+    "spirloom.commands.inspect_graph",
+    "spirloom.commands.list_ops",
+    "spirloom.commands.make_cases",
+)
+
+EXAMPLES = """\
+examples:
+  spirloom import mobilenet.onnx -o mobilenet.slg             import a network
+  spirloom import mobilenet.onnx -o half.slg --fp16           the same, computing in float16
+  spirloom import detector.onnx -o detector.slg --dim batch=3 set an open dimension
+  spirloom inspect mobilenet.slg                              what is in it
+  spirloom COMMAND --help                                     more about one command
+
+Run the result with spirloom-run (in build/release/bin).
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code: 0, 1 for bad input, 2 for bad usage."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+    except ImportFailure as error:
+        print(f"spirloom: error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 1
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spirloom",
+        description="Imports neural networks for Spirloom, and looks into them.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"spirloom {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(name).add_parser(commands)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The subcommands of `spirloom`. They import what is slow to load only when they run."""

@@ -1,0 +1,105 @@
+"""spirloom import: a model file becomes a graph file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spirloom.errors import ImportFailure
+
+if TYPE_CHECKING:
+    from spirloom.onnx.importer import Shapes
+
+EPILOG = """\
+examples:
+  spirloom import resnet18.onnx -o resnet18.slg
+  spirloom import resnet18.onnx -o resnet18.slg --dim batch=3
+  spirloom import resnet18.onnx -o resnet18.slg --shape input=3,3,224,224 --fp16
+
+With --fp16 weights and computation are float16; inputs and outputs stay as the model has them.
+Every node that cannot be imported is listed, and then no file is written.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "import",
+        help="import an ONNX model",
+        description="Imports an ONNX model (opset 9 to 22) and writes a graph file.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL.onnx", help="the model")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
+    )
+    parser.add_argument("--fp16", action="store_true", help="compute in float16")
+    parser.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=N", help="the size of an open dimension"
+    )
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
+    )
+    parser.add_argument(
+        "--storage",
+        choices=["auto", "buffer", "texture3d"],
+        default="auto",
+        help="where the tensors ask to live; auto leaves it to the runtime",
+    )
+    parser.add_argument(
+        "--external-data",
+        action="store_true",
+        help="put the constants in a file beside the graph, MODEL.slg.data",
+    )
+    parser.add_argument(
+        "--no-optimize", action="store_true", help="keep the nodes as the model has them"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Imports, optimises, writes, and says what was done."""
+    from spirloom import graph_file
+    from spirloom.inspect import summary
+    from spirloom.ir import Storage
+    from spirloom.onnx.importer import import_model
+    from spirloom.ops import OpLibrary
+    from spirloom.passes import finish, optimize
+
+    shapes = _shapes(arguments)
+    library = OpLibrary()
+    graph = import_model(arguments.model, library, shapes)
+    rewrite = finish if arguments.no_optimize else optimize
+    rewrite(graph, library, fp16=arguments.fp16)
+    for tensor in graph.tensors():
+        tensor.storage = Storage(arguments.storage)
+    graph_file.save(graph, arguments.output, arguments.external_data)
+    print(f"{arguments.output}: {summary(graph)}")
+    return 0
+
+
+def _shapes(arguments: argparse.Namespace) -> Shapes:
+    from spirloom.onnx.importer import Shapes
+
+    dims = {name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim)}
+    inputs = {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}
+    for name, sizes in dims.items():
+        if len(sizes) != 1:
+            raise ImportFailure(f"--dim {name} wants one number, not {len(sizes)}.")
+    return Shapes({name: sizes[0] for name, sizes in dims.items()}, inputs)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise ImportFailure(f"'{text}' is not of the form NAME=NUMBER.")
+    return name, value
+
+
+def _sizes(text: str, option: str) -> tuple[int, ...]:
+    parts = text.replace("x", ",").split(",") if text else []
+    if not all(part.strip().isdecimal() for part in parts):
+        raise ImportFailure(f"{option} wants numbers that are not negative, not '{text}'.")
+    return tuple(int(part) for part in parts)

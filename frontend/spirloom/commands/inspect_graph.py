@@ -1,0 +1,46 @@
+"""spirloom inspect: what a graph file holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+EPILOG = """\
+examples:
+  spirloom inspect resnet18.slg
+  spirloom inspect resnet18.slg --nodes
+  spirloom inspect resnet18.slg --json | jq .memory
+
+The memory plan is that for buffers on any device; spirloom-run prints what a device really uses.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "inspect",
+        help="describe a graph file",
+        description="Prints what a graph file holds: inputs, outputs, operators, parameters, memory.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("graph", type=Path, metavar="MODEL.slg", help="the graph file")
+    parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
+    parser.add_argument("--nodes", action="store_true", help="list every node too")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the description."""
+    from spirloom import graph_reader, inspect
+    from spirloom.ops import OpLibrary
+
+    graph = graph_reader.load(arguments.graph)
+    library = OpLibrary()
+    if arguments.json:
+        print(json.dumps(inspect.describe(graph, library), indent=2))
+    else:
+        print(inspect.to_text(graph, library, nodes=arguments.nodes))
+    return 0

@@ -1,0 +1,31 @@
+"""spirloom cases: the test cases of op specs (see spirloom.casegen)."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from codegen import SpecError
+from spirloom.casegen import cli
+from spirloom.casegen.values import CaseError
+from spirloom.errors import ImportFailure
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "cases",
+        help="make test cases of op specs",
+        description=cli.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    cli.add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the case pack."""
+    try:
+        return cli.run(arguments)
+    except (CaseError, SpecError) as error:
+        raise ImportFailure(str(error)) from error

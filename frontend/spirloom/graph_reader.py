@@ -1,0 +1,195 @@
+"""Reads graph files (.slg) as hostile input: every index, size and offset is checked before use."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spirloom import schema_bindings as fb
+from spirloom.errors import ImportFailure
+from spirloom.flatbuffer_verifier import (
+    Field,
+    MalformedBuffer,
+    Scalar,
+    String,
+    Tables,
+    Vector,
+    verify,
+)
+from spirloom.graph_file import ALIGNMENT, DTYPES, IDENTIFIER, STORAGES, VERSION
+from spirloom.ir import ArgValue, Array, Graph, Node, Tensor
+
+MAX_RANK = 8
+MAX_ELEMENTS = 1 << 48
+
+_TENSOR = Tables({0: String(), 1: Scalar(1), 2: Vector(8), 3: Scalar(1), 4: Scalar(4)})
+_ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String()})
+_NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String()})
+_GRAPH: dict[int, Field] = {
+    0: Scalar(4),
+    1: _TENSOR,
+    2: Vector(16),
+    3: _NODE,
+    4: Vector(4),
+    5: Vector(4),
+    6: String(),
+    7: String(),
+}
+
+
+def load(path: Path) -> Graph:
+    """The graph of a file; constants are mapped, not read. Raises ImportFailure."""
+    try:
+        data = _map(path)
+        return _Reader(path, data).graph()
+    except OSError as error:
+        raise ImportFailure(f"Cannot read {error.filename or path}: {error.strerror}.") from error
+    except MalformedBuffer as error:
+        raise ImportFailure(
+            f"{path} is damaged or no Spirloom graph: {error}. Import the model again."
+        ) from error
+
+
+def _map(path: Path) -> Any:
+    with path.open("rb") as stream:
+        if path.stat().st_size == 0:
+            return b""
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+class _Reader:
+    def __init__(self, path: Path, data: Any) -> None:
+        self._path = path
+        size = self._flatbuffer_size(data)
+        self._buffer = bytes(data[: 4 + size])
+        verify(self._buffer, 4, _GRAPH)
+        self._root = fb.GraphT.InitFromObj(fb.Graph.GetRootAs(self._buffer, 4))
+        if self._root.version != VERSION:
+            raise MalformedBuffer(f"its version is {self._root.version}, not {VERSION}")
+        self._constants = self._constant_section(data, 4 + size)
+
+    def _flatbuffer_size(self, data: Any) -> int:
+        if len(data) < 12 or bytes(data[8:12]) != IDENTIFIER:
+            raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
+        size: int = struct.unpack_from("<I", data)[0]
+        if size > len(data) - 4:
+            raise MalformedBuffer(f"it has {len(data)} bytes, and says it has at least {size + 4}")
+        return size
+
+    def _constant_section(self, data: Any, end: int) -> Array:
+        name = _text(self._root.constantsFile)
+        if not name:
+            start = end + -end % ALIGNMENT
+            return np.frombuffer(data, dtype=np.uint8)[start:]
+        if name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
+            raise MalformedBuffer(f"its constants file {name!r} is not a bare file name")
+        return np.frombuffer(_map(self._path.with_name(name)), dtype=np.uint8)
+
+    def graph(self) -> Graph:
+        root = self._root
+        tensors = [self._tensor(i, t) for i, t in enumerate(root.tensors or [])]
+        nodes = [_node(i, n, tensors) for i, n in enumerate(root.nodes or [])]
+        inputs = [_at(tensors, i, "an input") for i in _list(root.inputs)]
+        outputs = [_at(tensors, i, "an output") for i in _list(root.outputs)]
+        graph = Graph(inputs, outputs, nodes, _text(root.producer))
+        _check_order(graph)
+        return graph
+
+    def _tensor(self, index: int, entry: Any) -> Tensor:
+        name = _text(entry.name)
+        what = f"tensor {index} ({name})"
+        shape = tuple(int(d) for d in _list(entry.shape))
+        if len(shape) > MAX_RANK:
+            raise MalformedBuffer(f"{what} has rank {len(shape)}, more than {MAX_RANK}")
+        if any(d > MAX_ELEMENTS for d in shape) or prod(d or 1 for d in shape) > MAX_ELEMENTS:
+            raise MalformedBuffer(f"{what} has the impossible shape {list(shape)}")
+        if entry.dtype >= len(DTYPES) or entry.storage >= len(STORAGES):
+            raise MalformedBuffer(f"{what} has dtype {entry.dtype} and storage {entry.storage}")
+        tensor = Tensor(name, DTYPES[entry.dtype], shape, storage=STORAGES[entry.storage])
+        if entry.constant != -1:
+            tensor.data = self._constant(what, entry.constant, tensor)
+        return tensor
+
+    def _constant(self, what: str, index: int, tensor: Tensor) -> Array:
+        entry = _at(self._root.constants or [], index, f"the constant of {what}")
+        if entry.offset % ALIGNMENT or entry.size != tensor.size:
+            raise MalformedBuffer(
+                f"the constant of {what} has {entry.size} bytes at {entry.offset}, "
+                f"and its tensor {tensor.size}"
+            )
+        if entry.offset + entry.size > len(self._constants):
+            raise MalformedBuffer(f"the constant of {what} ends after the constant section")
+        data = self._constants[entry.offset : entry.offset + entry.size]
+        return data.view(tensor.dtype.numpy).reshape(tensor.shape)
+
+
+def _node(index: int, entry: Any, tensors: list[Tensor]) -> Node:
+    op = _text(entry.op)
+    what = f"node {index} ({op})"
+    if not op:
+        raise MalformedBuffer(f"node {index} has no op")
+    args = tuple(_arg(arg, what, tensors) for arg in entry.args or [])
+    outputs = tuple(_at(tensors, i, f"an output of {what}") for i in _list(entry.outputs))
+    return Node(op, args, outputs, _text(entry.name))
+
+
+def _arg(entry: Any, what: str, tensors: list[Tensor]) -> ArgValue:
+    operands = tuple(_at(tensors, i, f"an argument of {what}") for i in _list(entry.tensors))
+    ints = tuple(int(i) for i in _list(entry.ints))
+    match entry.kind:
+        case fb.ArgKind.None_:
+            return None
+        case fb.ArgKind.Tensor if len(operands) == 1:
+            operand: Tensor = operands[0]
+            return operand
+        case fb.ArgKind.TensorList if operands:
+            return operands
+        case fb.ArgKind.Int if len(ints) == 1:
+            return ints[0]
+        case fb.ArgKind.Bool if len(ints) == 1:
+            return bool(ints[0])
+        case fb.ArgKind.Float:
+            return float(entry.floatValue)
+        case fb.ArgKind.Ints:
+            return ints
+        case fb.ArgKind.String:
+            return _text(entry.stringValue)
+    raise MalformedBuffer(f"an argument of {what} has kind {entry.kind} and the wrong values")
+
+
+def _check_order(graph: Graph) -> None:
+    known = {t for t in graph.tensors() if t.data is not None} | set(graph.inputs)
+    for index, node in enumerate(graph.nodes):
+        for tensor in node.inputs():
+            if tensor not in known:
+                raise MalformedBuffer(f"node {index} ({node.op}) reads {tensor.name!r} too early")
+        for tensor in node.outputs:
+            if tensor in known:
+                raise MalformedBuffer(f"node {index} ({node.op}) writes {tensor.name!r} again")
+            known.add(tensor)
+    for tensor in graph.outputs:
+        if tensor not in known:
+            raise MalformedBuffer(f"nothing computes the output {tensor.name!r}")
+
+
+def _at(items: list[Any], index: int, what: str) -> Any:
+    if not 0 <= index < len(items):
+        raise MalformedBuffer(f"{what} has index {index}, and there are {len(items)}")
+    return items[index]
+
+
+def _list(values: Any) -> list[int]:
+    """An absent vector is empty; NumPy's integers become Python's."""
+    return [] if values is None else [int(v) for v in values]
+
+
+def _text(value: bytes | None) -> str:
+    try:
+        return "" if value is None else value.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedBuffer(f"the string {value!r} is not UTF-8") from error

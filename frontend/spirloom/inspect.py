@@ -1,0 +1,98 @@
+"""Describes a graph: as text for people, and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from spirloom.ir import Graph, Tensor
+from spirloom.memory_plan import MemoryPlan, plan_memory
+from spirloom.ops import OpLibrary
+
+
+def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
+    """The description as JSON values; sizes in bytes."""
+    plan = plan_memory(graph, library)
+    ops = Counter(node.op for node in graph.nodes)
+    constants = {id(t.data): t for t in graph.tensors() if t.data is not None}
+    parameters = sum(t.size // t.dtype.numpy.itemsize for t in constants.values())
+    return {
+        "producer": graph.producer,
+        "inputs": [_tensor(t) for t in graph.inputs],
+        "outputs": [_tensor(t) for t in graph.outputs],
+        "nodes": len(graph.nodes),
+        "ops": dict(sorted(ops.items(), key=lambda item: (-item[1], item[0]))),
+        "missing_ops": sorted(op for op in ops if not library.has(op)),
+        "parameters": {"tensors": len(constants), "elements": parameters, "bytes": plan.constants},
+        "memory": {
+            "inputs_outputs": plan.inputs_outputs,
+            "intermediates_naive": plan.naive,
+            "intermediates_planned": plan.peak,
+            "intermediates": len(plan.blocks),
+            "views": plan.views,
+        },
+    }
+
+
+def _tensor(tensor: Tensor) -> dict[str, Any]:
+    return {"name": tensor.name, "dtype": tensor.dtype.long_name, "shape": list(tensor.shape)}
+
+
+def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
+    """The description as lines of text; with `nodes`, one line for each node too."""
+    facts = describe(graph, library)
+    lines = [f"producer    {facts['producer']}"]
+    for key in ("inputs", "outputs"):
+        for tensor in facts[key]:
+            shape = "×".join(map(str, tensor["shape"])) or "scalar"
+            lines.append(f"{key[:-1]:<11} {tensor['name']}  {tensor['dtype']}  {shape}")
+    parameters = facts["parameters"]
+    lines.append(
+        f"parameters  {parameters['elements']:,} in {parameters['tensors']} tensors, "
+        f"{_bytes(parameters['bytes'])}"
+    )
+    lines.append(f"memory      {_memory(facts['memory'])}")
+    lines.append(f"nodes       {facts['nodes']}")
+    width = max(map(len, facts["ops"]), default=0)
+    for op, count in facts["ops"].items():
+        note = "  (no such operator in op_specs/)" if op in facts["missing_ops"] else ""
+        lines.append(f"  {op:<{width}}  {count:>4}{note}")
+    if nodes:
+        lines += _node_lines(graph, plan_memory(graph, library))
+    return "\n".join(lines)
+
+
+def _memory(memory: dict[str, Any]) -> str:
+    naive, planned = memory["intermediates_naive"], memory["intermediates_planned"]
+    text = f"{_bytes(planned)} for {memory['intermediates']} intermediate tensors"
+    if naive > planned:
+        text += f" ({_bytes(naive)} without sharing, {100 - 100 * planned / naive:.0f} % saved)"
+    views = f", {memory['views']} views" if memory["views"] else ""
+    return f"{text}{views}, {_bytes(memory['inputs_outputs'])} inputs and outputs"
+
+
+def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
+    offsets = {block.tensor: block.offset for block in plan.blocks}
+    lines = ["", "  #  op  operands → result @ offset in the plan  (source node)"]
+    for index, node in enumerate(graph.nodes):
+        operands = ", ".join(str(t) for t in node.inputs())
+        results = ", ".join(f"{t} @ {offsets[t]}" if t in offsets else str(t) for t in node.outputs)
+        lines.append(f"{index:>3}  {node.op}  {operands} → {results}  ({node.name})")
+    return lines
+
+
+def _bytes(count: float) -> str:
+    """A size for people, e.g. 13.6 MB."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def summary(graph: Graph) -> str:
+    """One line: how many nodes, parameters and bytes."""
+    constants = {id(t.data): t for t in graph.tensors() if t.data is not None}.values()
+    elements = sum(t.size // t.dtype.numpy.itemsize for t in constants)
+    size = _bytes(sum(t.size for t in constants))
+    return f"{len(graph.nodes)} nodes, {elements:,} parameters ({size})"

@@ -1,0 +1,140 @@
+"""What a converter sees of the ONNX node it converts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+from onnx import NodeProto
+
+from spirloom.builder import Builder
+from spirloom.ir import Array, Tensor
+from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.types import narrowed
+
+
+class Lifter:
+    """Makes constants into tensors, each once, so that shared ones stay shared."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Array, Tensor]] = {}
+
+    def lift(self, builder: Builder, value: Value, name: str) -> Tensor:
+        """The tensor of a value."""
+        if isinstance(value, Tensor):
+            return value
+        if id(value) not in self._made:
+            tensor = builder.constant(narrowed(value))
+            tensor.name = name
+            self._made[id(value)] = (value, tensor)
+        return self._made[id(value)][1]
+
+
+class NodeContext:
+    """An ONNX node, its input values, its attributes, and a builder for the nodes it becomes."""
+
+    def __init__(
+        self,
+        node: NodeProto,
+        inputs: list[Value | None],
+        opset: int,
+        builder: Builder,
+        lifter: Lifter,
+    ) -> None:
+        self.node = node
+        self.op_type: str = node.op_type
+        self.opset = opset
+        self.build = builder
+        self.inputs = inputs
+        self._lifter = lifter
+        self._attributes = {a.name: a for a in node.attribute}
+
+    def value(self, index: int) -> Value:
+        """A required input."""
+        value = self.optional(index)
+        if value is None:
+            raise Unsupported(f"its input {index} is missing")
+        return value
+
+    def optional(self, index: int) -> Value | None:
+        """An input, or None where it is absent."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def tensor(self, index: int) -> Tensor:
+        """A required input as a tensor."""
+        return self._lifter.lift(self.build, self.value(index), self.node.input[index])
+
+    def optional_tensor(self, index: int) -> Tensor | None:
+        """An input as a tensor, or None where it is absent."""
+        return None if self.optional(index) is None else self.tensor(index)
+
+    def constant(self, index: int) -> Array | None:
+        """An input whose value is known at import; None where it is absent."""
+        value = self.optional(index)
+        if isinstance(value, Tensor):
+            raise Unsupported(f"its input '{self.node.input[index]}' must be a constant")
+        return value
+
+    def constant_ints(self, index: int) -> list[int] | None:
+        """A constant input as a list of ints."""
+        value = self.constant(index)
+        return None if value is None else [int(v) for v in value.reshape(-1)]
+
+    def integer(self, name: str, default: int) -> int:
+        """An int attribute."""
+        return int(self._attribute(name, onnx.AttributeProto.INT, default))
+
+    def number(self, name: str, default: float) -> float:
+        """A float attribute."""
+        return float(self._attribute(name, onnx.AttributeProto.FLOAT, default))
+
+    def text(self, name: str, default: str) -> str:
+        """A string attribute."""
+        value = self._attribute(name, onnx.AttributeProto.STRING, default.encode())
+        return bytes(value).decode(errors="replace")
+
+    def integers(self, name: str) -> list[int] | None:
+        """A list-of-int attribute, or None where it is absent."""
+        value = self._attribute(name, onnx.AttributeProto.INTS, None)
+        return None if value is None else [int(v) for v in value]
+
+    def has(self, name: str) -> bool:
+        """Whether the attribute is given."""
+        return name in self._attributes
+
+    def attribute(self, name: str) -> onnx.AttributeProto:
+        """A required attribute of any type."""
+        if name not in self._attributes:
+            raise Unsupported(f"its attribute '{name}' is missing")
+        return self._attributes[name]
+
+    def _attribute(self, name: str, kind: int, default: Any) -> Any:
+        attribute = self._attributes.get(name)
+        if attribute is None:
+            return default
+        if attribute.type != kind:
+            raise Unsupported(f"its attribute '{name}' has the wrong type")
+        return onnx.helper.get_attribute_value(attribute)
+
+    def axis(self, axis: int, rank: int) -> int:
+        """A non-negative axis; Unsupported if it is out of range."""
+        if not -rank <= axis < max(rank, 1):
+            raise Unsupported(f"its axis {axis} is out of range for rank {rank}")
+        return axis % rank if rank else 0
+
+    def axes(self, axes: list[int], rank: int) -> list[int]:
+        """Sorted non-negative axes without repeats."""
+        result = sorted({self.axis(a, rank) for a in axes})
+        if len(result) != len(axes):
+            raise Unsupported(f"its axes {axes} repeat one")
+        return result
+
+    def axes_argument(self, index: int = 1) -> list[int] | None:
+        """Axes given as an attribute (older opsets) or as a constant input (newer ones)."""
+        return self.integers("axes") if self.has("axes") else self.constant_ints(index)
+
+    def refuse_extra_outputs(self, count: int = 1) -> None:
+        """Unsupported if the model asks for an output beyond the first `count`."""
+        extra = [name for name in list(self.node.output)[count:] if name]
+        if extra:
+            raise Unsupported(f"its further output '{extra[0]}' is not supported")

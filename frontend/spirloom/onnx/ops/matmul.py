@@ -1,0 +1,98 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from spirloom.ir import Tensor
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.table import Unsupported, converts
+
+
+@converts("Gemm")
+def gemm(ctx: NodeContext) -> Tensor:
+    a, b, c = ctx.tensor(0), ctx.tensor(1), ctx.optional_tensor(2)
+    alpha, beta = ctx.number("alpha", 1.0), ctx.number("beta", 1.0)
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        raise Unsupported(f"its operands {a} and {b} are not matrices")
+    if ctx.integer("transA", 0):
+        a = ctx.build.permute(a, [1, 0])
+    if b.data is None:
+        return _gemm_of_tensors(ctx, a, b, c)
+    if not ctx.integer("transB", 0):
+        b = ctx.build.permute(b, [1, 0])
+    weight = b if alpha == 1 else _scaled(ctx, b, alpha)
+    outputs = weight.shape[0]
+    bias = None
+    if c is not None and c.data is not None and c.shape in ((), (1,), (outputs,), (1, outputs)):
+        row = np.broadcast_to(c.data.reshape(-1), (outputs,))
+        bias = (
+            c
+            if beta == 1 and c.shape == (outputs,)
+            else ctx.build.constant((row * beta).astype(c.dtype.numpy))
+        )
+        c = None
+    y = ctx.build.emit("aten.linear", x=a, weight=weight, bias=bias)
+    return _plus(ctx, y, c, beta)
+
+
+def _gemm_of_tensors(ctx: NodeContext, a: Tensor, b: Tensor, c: Tensor | None) -> Tensor:
+    if ctx.integer("transB", 0):
+        b = ctx.build.permute(b, [1, 0])
+    y = ctx.build.emit("aten.mm", a=a, b=b)
+    alpha = ctx.number("alpha", 1.0)
+    y = y if alpha == 1 else ctx.build.mul(y, alpha)
+    return _plus(ctx, y, c, ctx.number("beta", 1.0))
+
+
+def _scaled(ctx: NodeContext, x: Tensor, factor: float) -> Tensor:
+    assert x.data is not None
+    return ctx.build.constant((x.data * np.float64(factor)).astype(x.dtype.numpy))
+
+
+def _plus(ctx: NodeContext, y: Tensor, c: Tensor | None, beta: float) -> Tensor:
+    if c is None:
+        return y
+    return ctx.build.emit("aten.add.Tensor", a=y, b=c, alpha=beta)
+
+
+@converts("MatMul")
+def matmul(ctx: NodeContext) -> Tensor:
+    a, b = ctx.tensor(0), ctx.tensor(1)
+    if not a.shape or not b.shape or a.shape[-1] != b.shape[max(len(b.shape) - 2, 0)]:
+        raise Unsupported(f"its operands {a} and {b} do not fit each other")
+    left = ctx.build.view(a, [1, *a.shape]) if len(a.shape) == 1 else a
+    right = ctx.build.view(b, [*b.shape, 1]) if len(b.shape) == 1 else b
+    y = _product(ctx, left, right)
+    shape = list(y.shape)
+    if len(b.shape) == 1:
+        shape.pop(-1)
+    if len(a.shape) == 1:
+        shape.pop(-1 if len(b.shape) == 1 else -2)
+    return ctx.build.view(y, shape)
+
+
+def _product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """The product of two tensors of at least rank 2, batch dimensions broadcast."""
+    if len(b.shape) == 2:
+        if b.data is not None:
+            return ctx.build.emit("aten.linear", x=a, weight=ctx.build.permute(b, [1, 0]))
+        rows = ctx.build.view(a, [prod(a.shape[:-1]), a.shape[-1]])
+        y = ctx.build.emit("aten.mm", a=rows, b=b)
+        return ctx.build.view(y, [*a.shape[:-1], b.shape[1]])
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError as error:
+        raise Unsupported(f"its operands {a} and {b} do not broadcast") from error
+    y = ctx.build.emit("aten.bmm", a=_batched(ctx, a, batch), b=_batched(ctx, b, batch))
+    return ctx.build.view(y, [*batch, a.shape[-2], b.shape[-1]])
+
+
+def _batched(ctx: NodeContext, x: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """x with its batch dimensions broadcast and joined into one."""
+    full = (*batch, *x.shape[-2:])
+    if prod(x.shape) != prod(full):
+        x = ctx.build.emit("aten.expand", x=x, size=full)
+    return ctx.build.view(x, [prod(batch), *x.shape[-2:]])

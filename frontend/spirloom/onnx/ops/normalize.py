@@ -1,0 +1,113 @@
+"""Normalisations and softmax."""
+
+from __future__ import annotations
+
+from math import prod
+
+from spirloom.ir import Tensor
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.table import Unsupported, converts
+
+
+@converts("BatchNormalization")
+def batch_norm(ctx: NodeContext) -> Tensor:
+    if ctx.integer("training_mode", 0):
+        raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")
+    ctx.refuse_extra_outputs()
+    return ctx.build.emit(
+        "aten._native_batch_norm_legit_no_training",
+        x=ctx.tensor(0),
+        weight=ctx.tensor(1),
+        bias=ctx.tensor(2),
+        running_mean=ctx.tensor(3),
+        running_var=ctx.tensor(4),
+        eps=ctx.number("epsilon", 1e-5),
+    )
+
+
+@converts("LayerNormalization")
+def layer_norm(ctx: NodeContext) -> Tensor:
+    ctx.refuse_extra_outputs()
+    x = ctx.tensor(0)
+    axis = ctx.axis(ctx.integer("axis", -1), len(x.shape))
+    size = x.shape[axis:]
+    weight, bias = ctx.optional_tensor(1), ctx.optional_tensor(2)
+    return ctx.build.emit(
+        "aten.native_layer_norm",
+        x=x,
+        normalized_shape=size,
+        weight=weight,
+        bias=bias,
+        eps=ctx.number("epsilon", 1e-5),
+    )
+
+
+@converts("InstanceNormalization")
+def instance_norm(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    y = _normalize_rows(ctx, x, prod(x.shape[:2]))
+    return _scale_channels(ctx, y, x.shape[1], ctx.tensor(1), ctx.tensor(2))
+
+
+@converts("GroupNormalization")
+def group_norm(ctx: NodeContext) -> Tensor:
+    x, groups = ctx.tensor(0), ctx.integer("num_groups", 0)
+    if groups < 1 or x.shape[1] % groups:
+        raise Unsupported(f"{x.shape[1]} channels do not split into {groups} groups")
+    y = _normalize_rows(ctx, x, x.shape[0] * groups)
+    if ctx.opset >= 21:
+        return _scale_channels(ctx, y, x.shape[1], ctx.tensor(1), ctx.tensor(2))
+    grouped = ctx.build.view(y, [x.shape[0], groups, prod(x.shape[1:]) // groups])
+    scaled = _scale_channels(ctx, grouped, groups, ctx.tensor(1), ctx.tensor(2))
+    return ctx.build.view(scaled, x.shape)
+
+
+def _normalize_rows(ctx: NodeContext, x: Tensor, rows: int) -> Tensor:
+    """x with each of `rows` equal parts brought to mean 0 and variance 1."""
+    length = prod(x.shape) // max(rows, 1)
+    flat = ctx.build.view(x, [rows, length])
+    y = ctx.build.emit(
+        "aten.native_layer_norm",
+        x=flat,
+        normalized_shape=(length,),
+        eps=ctx.number("epsilon", 1e-5),
+    )
+    return ctx.build.view(y, x.shape)
+
+
+def _scale_channels(
+    ctx: NodeContext, x: Tensor, channels: int, scale: Tensor, bias: Tensor
+) -> Tensor:
+    shape = [channels] + [1] * (len(x.shape) - 2)
+    y = ctx.build.mul(x, ctx.build.view(scale, shape))
+    return ctx.build.add(y, ctx.build.view(bias, shape))
+
+
+@converts("LRN")
+def local_response_norm(ctx: NodeContext) -> Tensor:
+    x, size = ctx.tensor(0), ctx.integer("size", 0)
+    if len(x.shape) < 2 or size < 1:
+        raise Unsupported(f"rank {len(x.shape)} and size {size} are not supported")
+    n, channels = x.shape[:2]
+    squares = ctx.build.view(ctx.build.mul(x, x), [n, 1, channels, prod(x.shape[2:])])
+    before = (size - 1) // 2
+    padded = ctx.build.pad(squares, (0, 0, before, 0), (0, 0, size - 1 - before, 0), 0.0)
+    mean = ctx.build.emit("aten.avg_pool2d", x=padded, kernel_size=(size, 1), stride=(1, 1))
+    scaled = ctx.build.mul(mean, ctx.number("alpha", 1e-4))
+    base = ctx.build.add(scaled, ctx.build.scalar(ctx.number("bias", 1.0), x.dtype))
+    exponent = ctx.build.scalar(ctx.number("beta", 0.75), x.dtype)
+    divisor = ctx.build.emit("aten.pow.Tensor_Tensor", a=base, b=exponent)
+    return ctx.build.emit("aten.div.Tensor", a=x, b=ctx.build.view(divisor, x.shape))
+
+
+@converts("Softmax", "LogSoftmax")
+def softmax(ctx: NodeContext) -> Tensor:
+    op = "aten._softmax" if ctx.op_type == "Softmax" else "aten._log_softmax"
+    x = ctx.tensor(0)
+    rank = len(x.shape)
+    axis = ctx.axis(ctx.integer("axis", -1 if ctx.opset >= 13 else 1), rank)
+    if ctx.opset >= 13 or axis == rank - 1:
+        return ctx.build.emit(op, x=x, dim=axis)
+    # Before opset 13 all dimensions from `axis` on are normalised together.
+    rows = ctx.build.view(x, [prod(x.shape[:axis]), prod(x.shape[axis:])])
+    return ctx.build.view(ctx.build.emit(op, x=rows, dim=1), x.shape)

@@ -1,0 +1,159 @@
+"""Resize and Upsample: PyTorch's upsampling where it means the same, else picks and products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spirloom.ir import Array, Tensor
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.ops.arrange import pick
+from spirloom.onnx.table import Unsupported, converts
+
+_ROUNDINGS: dict[str, Callable[[Array], Array]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_floor": lambda p: np.asarray(np.ceil(p - 0.5)),
+    "round_prefer_ceil": lambda p: np.asarray(np.floor(p + 0.5)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One resized dimension."""
+
+    dim: int
+    size: int
+    out: int
+    scale: float
+
+
+@converts("Resize", "Upsample")
+def resize(ctx: NodeContext) -> Tensor:
+    x, mode = ctx.tensor(0), ctx.text("mode", "nearest")
+    axes = [a for a in _axes(ctx, x.shape) if a.out != a.size or a.scale != 1]
+    if mode == "nearest":
+        return _nearest(ctx, x, axes)
+    if mode not in ("linear", "bilinear", "cubic"):
+        raise Unsupported(f"mode '{mode}' is not supported")
+    return _interpolate(ctx, x, axes, "cubic" if mode == "cubic" else "linear")
+
+
+def _axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
+    if ctx.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise Unsupported("keep_aspect_ratio_policy is not supported")
+    dims = ctx.integers("axes") or list(range(len(shape)))
+    dims = [ctx.axis(d, len(shape)) for d in dims]
+    index = 1 if ctx.opset < 11 else 2
+    scales, sizes = ctx.constant(index), ctx.constant_ints(3)
+    if sizes:
+        pairs = [(n, n / shape[d]) for n, d in zip(sizes, dims, strict=False) if shape[d]]
+    elif scales is not None:
+        factors = [float(s) for s in scales.reshape(-1)]
+        pairs = [(int(shape[d] * s), s) for s, d in zip(factors, dims, strict=False)]
+    else:
+        raise Unsupported("it has neither scales nor sizes")
+    if len(pairs) != len(dims) or any(n < 1 or not s > 0 for n, s in pairs):
+        raise Unsupported(f"its scales or sizes do not fit the shape {list(shape)}")
+    return [Axis(d, shape[d], n, s) for d, (n, s) in zip(dims, pairs, strict=True)]
+
+
+def _positions(ctx: NodeContext, axis: Axis) -> Array:
+    """Where each output element lies in the input, in elements."""
+    at = np.arange(axis.out, dtype=np.float64)
+    default = "asymmetric" if ctx.opset < 11 else "half_pixel"
+    mode = ctx.text("coordinate_transformation_mode", default)
+    centred = (at + 0.5) / axis.scale - 0.5
+    if mode == "asymmetric":
+        return at / axis.scale
+    if mode == "align_corners":
+        return at * ((axis.size - 1) / max(axis.out - 1, 1))
+    if mode == "pytorch_half_pixel" and axis.out == 1:
+        return at * 0
+    if mode in ("half_pixel", "pytorch_half_pixel"):
+        return centred
+    if mode == "half_pixel_symmetric":
+        return centred + axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
+    raise Unsupported(f"coordinate_transformation_mode '{mode}' is not supported")
+
+
+def _nearest(ctx: NodeContext, x: Tensor, axes: list[Axis]) -> Tensor:
+    default = "floor" if ctx.opset < 11 else "round_prefer_floor"
+    rounding = _ROUNDINGS.get(ctx.text("nearest_mode", default))
+    if rounding is None:
+        raise Unsupported("its nearest_mode is unknown")
+    picks = []
+    for axis in axes:
+        indices = rounding(_positions(ctx, axis)).clip(0, axis.size - 1).astype(np.int64)
+        picks.append((axis, indices))
+    # PyTorch's rule: floor(position · in / out).
+    torch_like = all(np.array_equal(i, np.arange(a.out) * a.size // a.out) for a, i in picks)
+    if torch_like and _planar(x, axes) and ctx.build.library.has("aten.upsample_nearest2d"):
+        return ctx.build.emit("aten.upsample_nearest2d", x=x, output_size=_planar_size(x, axes))
+    for axis, indices in picks:
+        x = pick(ctx, x, axis.dim, indices)
+    return x
+
+
+def _interpolate(ctx: NodeContext, x: Tensor, axes: list[Axis], mode: str) -> Tensor:
+    coordinates = ctx.text(
+        "coordinate_transformation_mode", "asymmetric" if ctx.opset < 11 else "half_pixel"
+    )
+    exact = all(a.out == a.scale * a.size or ctx.optional(3) is not None for a in axes)
+    half_pixel = coordinates == "half_pixel" or (
+        coordinates == "pytorch_half_pixel" and all(a.out > 1 for a in axes)
+    )
+    plain = mode == "linear" and not ctx.integer("antialias", 0)
+    op = "aten.upsample_bilinear2d"
+    if plain and _planar(x, axes) and ctx.build.library.has(op):
+        size = _planar_size(x, axes)
+        if coordinates == "align_corners":
+            return ctx.build.emit(op, x=x, output_size=size, align_corners=True)
+        if half_pixel and exact:
+            return ctx.build.emit(op, x=x, output_size=size, align_corners=False)
+    for axis in axes:
+        x = _along(ctx, x, axis, _weights(ctx, axis, mode))
+    return x
+
+
+def _planar(x: Tensor, axes: list[Axis]) -> bool:
+    return len(x.shape) == 4 and all(a.dim >= 2 for a in axes)
+
+
+def _planar_size(x: Tensor, axes: list[Axis]) -> tuple[int, int]:
+    sizes = dict(enumerate(x.shape)) | {a.dim: a.out for a in axes}
+    return sizes[2], sizes[3]
+
+
+def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
+    """The matrix [out, in] that interpolates one dimension."""
+    if ctx.integer("exclude_outside", 0):
+        raise Unsupported("exclude_outside is not supported")
+    stretch = max(1.0, 1 / axis.scale) if ctx.integer("antialias", 0) else 1.0
+    reach = (2 if mode == "cubic" else 1) * stretch
+    a = ctx.number("cubic_coeff_a", -0.75)
+    matrix = np.zeros((axis.out, axis.size))
+    for row, position in enumerate(_positions(ctx, axis)):
+        taps = np.arange(np.floor(position - reach) + 1, np.floor(position + reach) + 1)
+        weights = _kernel(np.abs(taps - position) / stretch, mode, a)
+        columns = taps.clip(0, axis.size - 1).astype(np.int64)
+        np.add.at(matrix[row], columns, weights / weights.sum())
+    return matrix
+
+
+def _kernel(distance: Array, mode: str, a: float) -> Array:
+    if mode == "linear":
+        return np.maximum(1 - distance, 0)
+    near = (a + 2) * distance**3 - (a + 3) * distance**2 + 1
+    far = a * distance**3 - 5 * a * distance**2 + 8 * a * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+
+
+def _along(ctx: NodeContext, x: Tensor, axis: Axis, matrix: Array) -> Tensor:
+    """The product of a matrix with one dimension of x."""
+    order = [d for d in range(len(x.shape)) if d != axis.dim] + [axis.dim]
+    weight = ctx.build.constant(matrix.astype(x.dtype.numpy))
+    y = ctx.build.emit("aten.linear", x=ctx.build.permute(x, order), weight=weight)
+    return ctx.build.permute(y, [order.index(d) for d in range(len(order))])

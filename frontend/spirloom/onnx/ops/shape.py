@@ -1,0 +1,82 @@
+"""Operators that only rename elements, or tell about a tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from spirloom.ir import Array, DType, Tensor
+from spirloom.onnx import fold
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.table import Unsupported, Value, converts
+from spirloom.onnx.types import SMALL_INTEGERS, dtype_of, type_name
+
+
+@converts("Identity")
+def identity(ctx: NodeContext) -> Value:
+    return ctx.value(0)
+
+
+@converts("Dropout")
+def dropout(ctx: NodeContext) -> Value:
+    """The identity, as in inference."""
+    ctx.refuse_extra_outputs()
+    training = ctx.constant(2)
+    if training is not None and training.any():
+        raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")
+    return ctx.value(0)
+
+
+@converts("Shape")
+def shape(ctx: NodeContext) -> Array:
+    return fold.shape_slice(ctx, ctx.tensor(0).shape)
+
+
+@converts("Size")
+def size(ctx: NodeContext) -> Array:
+    return np.array(int(np.prod(ctx.tensor(0).shape, dtype=np.int64)), dtype=np.int64)
+
+
+@converts("Reshape")
+def reshape(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    target = ctx.constant_ints(1)
+    if target is None:
+        raise Unsupported("its shape is missing")
+    return ctx.build.view(x, fold.reshaped(ctx, x.shape, target))
+
+
+@converts("Flatten")
+def flatten(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    return ctx.build.view(x, fold.flattened(ctx, x.shape))
+
+
+@converts("Squeeze")
+def squeeze(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    return ctx.build.view(x, fold.squeezed(ctx, x.shape))
+
+
+@converts("Unsqueeze")
+def unsqueeze(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    return ctx.build.view(x, fold.unsqueezed(ctx, x.shape))
+
+
+@converts("Cast")
+def cast(ctx: NodeContext) -> Tensor:
+    x, target = ctx.tensor(0), ctx.integer("to", 0)
+    dtype = dtype_of(target)
+    if target == TensorProto.INT64 and x.dtype in SMALL_INTEGERS:
+        dtype = DType.I32
+    if dtype is None:
+        raise Unsupported(
+            f"a computed tensor cannot be cast to {type_name(target)}: its values may not fit "
+            "the 32 bits Spirloom has"
+        )
+    if dtype is x.dtype:
+        return x
+    if dtype is DType.B8:
+        return ctx.build.emit("aten.ne.Tensor", a=x, b=ctx.build.scalar(0, x.dtype))
+    return ctx.build.emit("aten._to_copy", x=x, dtype=str(dtype))

@@ -1,0 +1,109 @@
+"""The operators there are, as the op specs tell it: argument order, shapes, kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from codegen import DType as CodegenDType
+from codegen import EvalError, Op, SpecError, TensorType, load_library
+from spirloom.errors import ImportFailure
+from spirloom.ir import ArgValue, DType, Node, Tensor
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class OpError(Exception):
+    """A call that no operator can compute; the message says why."""
+
+
+class OpLibrary:
+    """The operators of some folders of specs; Spirloom's own by default."""
+
+    def __init__(
+        self,
+        spec_dirs: Sequence[Path] = (ROOT / "op_specs",),
+        template_dirs: Sequence[Path] = (ROOT / "templates" / "glsl",),
+    ) -> None:
+        try:
+            self._ops = load_library(list(spec_dirs), list(template_dirs)).ops
+        except SpecError as error:
+            raise ImportFailure(str(error)) from error
+
+    def names(self) -> list[str]:
+        """All operators, sorted."""
+        return sorted(self._ops)
+
+    def has(self, op: str) -> bool:
+        """Whether the operator exists."""
+        return op in self._ops
+
+    def _spec(self, op: str) -> Op:
+        if op not in self._ops:
+            raise OpError(f"it needs the operator {op}, which has no spec in op_specs/")
+        return self._ops[op]
+
+    def arg_names(self, op: str) -> list[str]:
+        """The names of an operator's arguments, in order."""
+        return [arg.name for arg in self._spec(op).args]
+
+    def arg(self, node: Node, name: str) -> ArgValue:
+        """The argument of that name of a node."""
+        return node.args[self.arg_names(node.op).index(name)]
+
+    def has_arg(self, op: str, name: str) -> bool:
+        """Whether the operator exists and has such an argument."""
+        return self.has(op) and name in self.arg_names(op)
+
+    def with_args(self, node: Node, **changes: ArgValue) -> tuple[ArgValue, ...]:
+        """A node's arguments, some changed."""
+        names = self.arg_names(node.op)
+        return tuple(changes.get(n, v) for n, v in zip(names, node.args, strict=True))
+
+    def complete(self, op: str, args: Mapping[str, object]) -> tuple[ArgValue, ...]:
+        """Arguments in schema order, defaults filled in, values in the schema's types."""
+        spec = self._spec(op)
+        try:
+            typed = spec.complete({name: _type(value) for name, value in args.items()})
+        except EvalError as error:
+            raise OpError(str(error)) from error
+        return tuple(_restored(args.get(name), value) for name, value in typed.items())
+
+    def infer(self, op: str, args: Sequence[ArgValue]) -> list[tuple[tuple[int, ...], DType]]:
+        """Shape and dtype of each output; OpError if the call is not valid, or has no kernel."""
+        spec = self._spec(op)
+        values = {arg.name: _type(value) for arg, value in zip(spec.args, args, strict=True)}
+        try:
+            outputs = spec.infer(values)
+            kernels = [spec.select(values, storage) for storage in ("buffer", "texture3d")]
+        except EvalError as error:
+            raise OpError(f"{op} cannot compute it: {error}") from error
+        if not any(kernels):
+            given = ", ".join(str(arg) for arg in args if isinstance(arg, Tensor))
+            raise OpError(f"{op} has no kernel for {given}")
+        return [(tuple(o.shape), DType(o.dtype.value)) for o in outputs]
+
+    def view_source(self, node: Node) -> Tensor | None:
+        """The input whose elements the node's output shares, for a view."""
+        index = self._ops[node.op].view_of if node.op in self._ops else None
+        value = None if index is None else node.args[index]
+        return value if isinstance(value, Tensor) else None
+
+
+def _type(value: object) -> object:
+    """An argument as shape rules see it: a tensor's shape and dtype."""
+    if isinstance(value, Tensor):
+        return TensorType(value.shape, CodegenDType(value.dtype.value))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return tuple(_type(v) for v in value)
+    return value
+
+
+def _restored(given: object, typed: object) -> ArgValue:
+    """A completed argument, with the tensors it was made of."""
+    if isinstance(given, Tensor):
+        return given
+    if isinstance(given, tuple) and given and isinstance(given[0], Tensor):
+        return given
+    return cast(ArgValue, typed)

@@ -1,0 +1,33 @@
+"""Removes what nothing reads, and joins equal constants."""
+
+from __future__ import annotations
+
+import hashlib
+
+from spirloom.ir import Graph, Tensor
+from spirloom.passes.rewrite import replace_tensors
+
+
+def remove_dead_nodes(graph: Graph) -> None:
+    """Drops nodes whose outputs no output of the graph depends on."""
+    needed = set(graph.outputs)
+    kept = []
+    for node in reversed(graph.nodes):
+        if any(t in needed for t in node.outputs):
+            needed.update(node.inputs())
+            kept.append(node)
+    graph.nodes = kept[::-1]
+
+
+def merge_constants(graph: Graph) -> None:
+    """Makes constants of equal type, shape and bytes one."""
+    first: dict[tuple[str, tuple[int, ...], bytes], Tensor] = {}
+    mapping: dict[Tensor, Tensor] = {}
+    for tensor in graph.tensors():
+        if tensor.data is None:
+            continue
+        digest = hashlib.blake2b(tensor.data.tobytes(), digest_size=32).digest()
+        kept = first.setdefault((tensor.dtype, tensor.shape, digest), tensor)
+        if kept is not tensor:
+            mapping[tensor] = kept
+    replace_tensors(graph, mapping)

@@ -1,0 +1,69 @@
+"""Small helpers that passes share."""
+
+from __future__ import annotations
+
+from math import isclose
+
+from spirloom.ir import Graph, Node, Tensor
+
+
+class Matcher:
+    """Who makes and who reads each tensor, while a graph is not changed."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._producers = graph.producers()
+        self._uses = graph.uses()
+        self._outputs = set(graph.outputs)
+
+    def producer(self, value: object, *ops: str) -> Node | None:
+        """The node that makes a tensor, if it is one of these ops."""
+        node = self._producers.get(value) if isinstance(value, Tensor) else None
+        return node if node is not None and (not ops or node.op in ops) else None
+
+    def inner(self, value: object, *ops: str) -> Node | None:
+        """The same, if the tensor is read once and is no output: the node can be absorbed."""
+        node = self.producer(value, *ops)
+        return node if node is not None and self.private(node.outputs[0]) else None
+
+    def private(self, tensor: Tensor, readers: int = 1) -> bool:
+        """Whether a tensor is read this often, and is no output of the graph."""
+        return len(self._uses.get(tensor, [])) == readers and tensor not in self._outputs
+
+
+def scalar(value: object) -> float | None:
+    """The value of a constant with one element."""
+    if isinstance(value, Tensor) and value.data is not None and value.data.size == 1:
+        return float(value.data.reshape(-1)[0])
+    return None
+
+
+def is_scalar(value: object, expected: float) -> bool:
+    """Whether a value is a constant close to the expected one."""
+    found = scalar(value)
+    return found is not None and isclose(found, expected, rel_tol=1e-6)
+
+
+def split_scalar(node: Node) -> tuple[Tensor, float] | None:
+    """(x, c) for a commutative call with one constant scalar, which does not widen x."""
+    for x, c in (node.args[:2], node.args[1::-1]):
+        value = scalar(c)
+        if value is not None and isinstance(x, Tensor) and x.data is None:
+            return (x, value) if x.shape == node.outputs[0].shape else None
+    return None
+
+
+def replace_nodes(graph: Graph, replacements: dict[Node, Node | None]) -> None:
+    """Puts nodes in the place of others; None removes one."""
+    graph.nodes = [new for node in graph.nodes if (new := replacements.get(node, node)) is not None]
+
+
+def replace_tensors(graph: Graph, mapping: dict[Tensor, Tensor]) -> None:
+    """Reads `mapping[t]` wherever t was read, chains included; outputs keep their tensors."""
+    final = {}
+    for tensor in mapping:
+        target = tensor
+        while target in mapping:
+            target = mapping[target]
+        final[tensor] = target
+    for node in graph.nodes:
+        node.replace_inputs(final)
