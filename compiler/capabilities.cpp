@@ -1,59 +1,46 @@
 #include "compiler/capabilities.h"
 
-#include <array>
 #include <cstddef>
 #include <spirv/unified1/spirv.hpp>
+
+#include "runtime/ops/capability.h"
 
 namespace spirloom::compiler {
 namespace {
 
 using ops::Capability;
-
-// Index: the Capability's number.
-constexpr std::array<const char*, 13> kNeedNames = {
-    "storage_buffer_16bit", "storage_buffer_8bit", "shader_float16",   "shader_int8",
-    "shader_int16",         "shader_int64",        "subgroup_basic",   "subgroup_vote",
-    "subgroup_arithmetic",  "subgroup_ballot",     "subgroup_shuffle", "integer_dot_product",
-    "cooperative_matrix",
-};
+using ops::CapabilityBit;
 
 // Numbers that these SPIR-V headers do not name.
 constexpr uint32_t kCooperativeMatrixKhr = 6022;
 
 }  // namespace
 
-const char* NeedName(Capability capability) {
-  const auto index = static_cast<size_t>(capability);
-  return index < kNeedNames.size() ? kNeedNames[index] : "unknown";
-}
-
 std::optional<Capability> ParseNeed(std::string_view name) {
-  for (size_t i = 0; i < kNeedNames.size(); ++i) {
-    if (name == kNeedNames[i]) return static_cast<Capability>(i);
+  for (uint32_t i = 0; i < ops::kCapabilityCount; ++i) {
+    const auto capability = static_cast<Capability>(i);
+    if (name == ops::CapabilityName(capability)) return capability;
   }
   return std::nullopt;
 }
 
 std::string NeedNames(uint64_t needs) {
-  std::string names;
-  for (size_t i = 0; i < kNeedNames.size(); ++i) {
-    if ((needs >> i & 1) == 0) continue;
-    if (!names.empty()) names += ", ";
-    names += kNeedNames[i];
-  }
-  return names.empty() ? "nothing" : names;
+  std::string text;
+  for (const std::string& name : ops::CapabilityNames(needs))
+    text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "nothing" : text;
 }
 
 uint64_t WithImpliedNeeds(uint64_t needs) {
   constexpr uint64_t kSubgroup =
-      NeedBit(Capability::kSubgroupVote) | NeedBit(Capability::kSubgroupArithmetic) |
-      NeedBit(Capability::kSubgroupBallot) | NeedBit(Capability::kSubgroupShuffle);
-  if ((needs & kSubgroup) != 0) needs |= NeedBit(Capability::kSubgroupBasic);
+      CapabilityBit(Capability::kSubgroupVote) | CapabilityBit(Capability::kSubgroupArithmetic) |
+      CapabilityBit(Capability::kSubgroupBallot) | CapabilityBit(Capability::kSubgroupShuffle);
+  if ((needs & kSubgroup) != 0) needs |= CapabilityBit(Capability::kSubgroupBasic);
   return needs;
 }
 
 CapabilityNeed NeedOfSpirvCapability(uint32_t capability) {
-  const auto need = [](Capability c) { return CapabilityNeed{true, NeedBit(c)}; };
+  const auto need = [](Capability c) { return CapabilityNeed{true, CapabilityBit(c)}; };
   switch (capability) {
     // Every Vulkan device has these.
     case spv::CapabilityMatrix:

@@ -1,4 +1,4 @@
-// The names of ops::Capability, and which of them a SPIR-V capability belongs to.
+// Which ops::Capability ("need") a SPIR-V capability belongs to, and needs as text.
 #ifndef SPIRLOOM_COMPILER_CAPABILITIES_H_
 #define SPIRLOOM_COMPILER_CAPABILITIES_H_
 
@@ -11,15 +11,10 @@
 
 namespace spirloom::compiler {
 
-// The name used in op specs, e.g. "storage_buffer_16bit".
-const char* NeedName(ops::Capability capability);
+// By the name used in op specs, e.g. "storage_buffer_16bit".
 std::optional<ops::Capability> ParseNeed(std::string_view name);
 // e.g. "storage_buffer_16bit, shader_int8"; "nothing" when `needs` (bit i: Capability i) is 0.
 std::string NeedNames(uint64_t needs);
-
-constexpr uint64_t NeedBit(ops::Capability capability) {
-  return uint64_t{1} << static_cast<unsigned>(capability);
-}
 
 // `needs` with what it implies: every subgroup operation implies subgroup_basic.
 uint64_t WithImpliedNeeds(uint64_t needs);

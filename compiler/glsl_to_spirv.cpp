@@ -5,6 +5,7 @@
 #include <glslang/SPIRV/GlslangToSpv.h>
 #include <glslang/build_info.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace spirloom::compiler {
@@ -47,6 +48,14 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
+// What follows glslang's "'token' : "; the empty token says nothing.
+std::string MessageOf(std::string_view text) {
+  constexpr std::string_view kNoToken = "'' :";
+  if (StartsWith(text, kNoToken)) text.remove_prefix(kNoToken.size());
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return std::string(text);
+}
+
 // Splits "file:line: message"; the file's name may hold colons. An error of the whole program has
 // no position and is put on `file_name`:1.
 GlslError ParseErrorLine(std::string_view line, const std::string& file_name) {
@@ -55,7 +64,7 @@ GlslError ParseErrorLine(std::string_view line, const std::string& file_name) {
        colon = line.find(':', colon + 1)) {
     const size_t end = line.find_first_not_of(kDigits, colon + 1);
     if (end == std::string_view::npos || end == colon + 1 || line.substr(end, 2) != ": ") continue;
-    return {std::string(line.substr(0, end)), std::string(line.substr(end + 2))};
+    return {std::string(line.substr(0, end)), MessageOf(line.substr(end + 2))};
   }
   return {file_name + ":1", std::string(line)};
 }
@@ -64,13 +73,17 @@ GlslError ParseErrorLine(std::string_view line, const std::string& file_name) {
 
 std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name) {
   constexpr std::string_view kError = "ERROR: ";
+  // What glslang adds at the end says nothing of its own.
+  constexpr std::string_view kTerminated = "'' : compilation terminated";
   constexpr std::string_view kCount = "compilation errors.  No code generated.";
   std::vector<GlslError> errors;
   while (!log.empty()) {
     const size_t end = log.find('\n');
     std::string_view line = log.substr(0, end);
     log.remove_prefix(end == std::string_view::npos ? log.size() : end + 1);
-    if (!StartsWith(line, kError) || line.find(kCount) != std::string_view::npos) continue;
+    const bool is_end = line.find(kTerminated) != std::string_view::npos ||
+                        line.find(kCount) != std::string_view::npos;
+    if (!StartsWith(line, kError) || is_end) continue;
     line.remove_prefix(kError.size());
     while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
     errors.push_back(ParseErrorLine(line, file_name));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compiler/capabilities.h"
+#include "runtime/ops/capability.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -179,10 +180,10 @@ void ReadNeeds(Reader& in, const Json& json, const std::string& path, Variant& v
                                           : std::optional<ops::Capability>();
     if (!need) {
       in.Fail(Element(path, "needs", i) + " is " + list[i].dump() +
-              ", not one of: " + NeedNames(std::numeric_limits<uint64_t>::max()) + ".");
+              ", not one of: " + NeedNames((uint64_t{1} << ops::kCapabilityCount) - 1) + ".");
       return;
     }
-    variant.needs |= NeedBit(*need);
+    variant.needs |= ops::CapabilityBit(*need);
   }
 }
 

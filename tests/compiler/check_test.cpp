@@ -1,0 +1,216 @@
+// Every contradiction between a spec and its module is an error at the spec's line.
+#include <gmock/gmock.h>
+
+#include "compiler/file_io.h"
+#include "tests/compiler/fixture.h"
+
+namespace spirloom::compiler {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CheckTest : public CompilerTest {
+ protected:
+  // The message for the single variant "scale_f32_buffer" with these parts.
+  std::string ErrorOf(const GlslParts& parts) {
+    manifest_["variants"].clear();
+    AddVariant("scale_f32_buffer", parts.Text());
+    return CompileError();
+  }
+  std::string ErrorOf(const nlohmann::json& patch, const GlslParts& parts = {}) {
+    manifest_["variants"].clear();
+    AddVariant("scale_f32_buffer", parts.Text()).merge_patch(patch);
+    return CompileError();
+  }
+};
+
+TEST_F(CheckTest, AcceptsWhatAgrees) {
+  AddVariant("scale_f32_buffer", GlslParts{}.Text());
+  const Result<CompileReport> report = Compile();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->variants, 1u);
+}
+
+TEST_F(CheckTest, BindingThatTheShaderLacks) {
+  GlslParts parts;
+  parts.bindings =
+      "layout(set = 0, binding = 1, std430) writeonly buffer y_block { float y_data[]; };\n";
+  parts.body = "y_data[i] = SCALE;";
+  EXPECT_EQ(ErrorOf(parts),
+            "op_specs/scale_f32_buffer.yaml:4:3: error: Tensor 'x' (binding 0) is in the spec, but "
+            "the shader declares no such binding. Declare it, or set its storage to none under "
+            "`tensors`.   (scale_f32_buffer)\n");
+}
+
+TEST_F(CheckTest, BindingThatTheShaderNeverUses) {
+  GlslParts parts;
+  parts.functions = "float x_at(int i) { return x_data[i]; }\n";
+  parts.body = "y_data[i] = SCALE;";
+  EXPECT_THAT(ErrorOf(parts),
+              StartsWith("op_specs/scale_f32_buffer.yaml:4:3: error: Tensor 'x' (binding 0) is in "
+                         "the spec, but the shader never uses it."));
+}
+
+TEST_F(CheckTest, BindingOfAnotherType) {
+  GlslParts parts;
+  parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
+  parts.bindings =
+      "layout(set = 0, binding = 0) uniform texture3D x_image;\n"
+      "layout(set = 0, binding = 1, std430) writeonly buffer y_block { float y_data[]; };\n";
+  parts.body = "y_data[i] = texelFetch(x_image, ivec3(i), 0).x * SCALE;";
+  EXPECT_THAT(ErrorOf(parts),
+              StartsWith("op_specs/scale_f32_buffer.yaml:4:3: error: Tensor 'x' (binding 0) is a "
+                         "storage_buffer in the spec and a sampled_image ('x_image') in the "
+                         "shader."));
+}
+
+TEST_F(CheckTest, ImagesAgree) {
+  GlslParts parts;
+  parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
+  parts.bindings =
+      "layout(set = 0, binding = 0) uniform texture3D x_image;\n"
+      "layout(set = 0, binding = 1, rgba32f) uniform writeonly image3D y_image;\n";
+  parts.body = "imageStore(y_image, ivec3(i), texelFetch(x_image, ivec3(i), 0) * SCALE);";
+  nlohmann::json& variant = AddVariant("scale_f32_texture3d", parts.Text());
+  variant["bindings"][0]["type"] = "sampled_image";
+  variant["bindings"][1]["type"] = "storage_image";
+  const Result<CompileReport> report = Compile();
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  variant["bindings"][1]["type"] = "sampled_image";
+  EXPECT_THAT(CompileError(), HasSubstr("is a sampled_image in the spec and a storage_image"));
+}
+
+TEST_F(CheckTest, AccessThatTheShaderContradicts) {
+  GlslParts writes;
+  writes.bindings =
+      "layout(set = 0, binding = 0, std430) buffer x_block { float x_data[]; };\n"
+      "layout(set = 0, binding = 1, std430) buffer y_block { float y_data[]; };\n";
+  writes.body = "y_data[i] = x_data[i]; x_data[i] = SCALE;";
+  EXPECT_THAT(ErrorOf(writes), HasSubstr("yaml:4:3: error: Tensor 'x' (binding 0) is 'read' in the "
+                                         "spec, but the shader writes it."));
+  GlslParts reads = writes;
+  reads.body = "y_data[i] += x_data[i] * SCALE;";
+  EXPECT_THAT(ErrorOf(reads), HasSubstr("yaml:5:3: error: Tensor 'y' (binding 1) is 'write' in the "
+                                        "spec, but the shader reads it."));
+  GlslParts atomic = writes;
+  atomic.bindings =
+      "layout(set = 0, binding = 0, std430) buffer x_block { float x_data[]; };\n"
+      "layout(set = 0, binding = 1, std430) buffer y_block { int y_data[]; };\n";
+  atomic.body = "atomicAdd(y_data[i], int(x_data[i] * SCALE));";
+  EXPECT_THAT(ErrorOf(atomic), HasSubstr("'y' (binding 1) is 'write' in the spec, but the shader "
+                                         "reads it."));
+}
+
+TEST_F(CheckTest, BindingThatTheSpecLacks) {
+  GlslParts parts;
+  parts.bindings += "layout(set = 0, binding = 2, std430) buffer z_block { float z_data[]; };\n";
+  parts.body += " z_data[i] = 1.0;";
+  EXPECT_THAT(
+      ErrorOf(parts),
+      StartsWith("op_specs/scale_f32_buffer.yaml:1:3: error: The shader uses set 0, binding "
+                 "2 ('z_block'); the spec has 2 tensors, in set 0."));
+}
+
+TEST_F(CheckTest, PushConstantsThatDiffer) {
+  GlslParts parts;
+  parts.push = "layout(push_constant, std430) uniform Push { int n; float sizes[4]; };\n";
+  EXPECT_THAT(ErrorOf(parts), StartsWith("op_specs/scale_f32_buffer.yaml:7:3: error: Push constant "
+                                         "'sizes' is int[4] in the spec and float[4] in the "
+                                         "shader."));
+  parts.push = "layout(push_constant, std430) uniform Push { int n; int sizes[3]; };\n";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("'sizes' is int[4] in the spec and int[3] in the shader."));
+  parts.push = "layout(push_constant, std430) uniform Push { int sizes[4]; int n; };\n";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("yaml:6:3: error: Push constant 'n' of the spec is 'sizes' "
+                                        "in the shader, at the same place."));
+  parts.push = "layout(push_constant, std430) uniform Push { int n; ivec4 sizes; };\n";
+  EXPECT_THAT(ErrorOf(parts),
+              HasSubstr("'sizes' is at byte 4 in the spec and at byte 16 in the shader."));
+  parts.push = "layout(push_constant, std140) uniform Push { int n; int sizes[4]; };\n";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("has an array stride of 16 bytes in the shader"));
+}
+
+TEST_F(CheckTest, PushConstantsThatOneSideLacks) {
+  GlslParts parts;
+  parts.push = "layout(push_constant, std430) uniform Push { int n; int sizes[4]; int m; };\n";
+  EXPECT_THAT(ErrorOf(parts), StartsWith("op_specs/scale_f32_buffer.yaml:1:3: error: Push constant "
+                                         "2 is 'm' in the shader, but the spec has 2 push "
+                                         "constants."));
+  parts.push = "layout(push_constant, std430) uniform Push { int n; };\n";
+  parts.body = "y_data[i] = x_data[i] * SCALE;";
+  EXPECT_THAT(ErrorOf(parts), StartsWith("op_specs/scale_f32_buffer.yaml:7:3: error: Push constant "
+                                         "1 is 'sizes' in the spec, but the shader's block has 1 "
+                                         "members."));
+  parts.push = "const int n = 4;\n";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("the shader declares no push-constant block."));
+}
+
+TEST_F(CheckTest, SpecialisationConstantsThatDiffer) {
+  GlslParts parts;
+  parts.constants = "layout(constant_id = 3) const int SCALE = 1;\n";
+  EXPECT_THAT(ErrorOf(parts),
+              StartsWith("op_specs/scale_f32_buffer.yaml:8:3: error: Specialisation "
+                         "constant 3 ('SCALE') is float in the spec and int in the "
+                         "shader."));
+  parts.constants = "layout(constant_id = 3) const float FACTOR = 1;\nfloat SCALE = FACTOR;\n";
+  EXPECT_THAT(ErrorOf(parts), HasSubstr("is 'SCALE' in the spec and 'FACTOR' in the shader."));
+  parts.constants = "layout(constant_id = 4) const float SCALE = 1;\n";
+  const std::string error = ErrorOf(parts);
+  EXPECT_THAT(error, HasSubstr("yaml:1:3: error: Specialisation constant 4 is 'SCALE' in the "
+                               "shader, but the spec has none with this id."));
+  EXPECT_THAT(error, HasSubstr("yaml:8:3: error: Specialisation constant 3 ('SCALE') is in the "
+                               "spec, but the shader declares none with this id."));
+}
+
+TEST_F(CheckTest, UnusedConstantIsAllowed) {
+  GlslParts parts;
+  parts.body = "y_data[i] = x_data[i];";
+  AddVariant("scale_f32_buffer", parts.Text());
+  const Result<CompileReport> report = Compile();
+  EXPECT_TRUE(report.ok()) << report.status().message();
+}
+
+TEST_F(CheckTest, WorkgroupThatDiffers) {
+  EXPECT_THAT(ErrorOf({{"workgroup", {8, 8, 1}}}),
+              StartsWith("op_specs/scale_f32_buffer.yaml:1:3: error: The workgroup size is [8, 8, "
+                         "1] in the spec and [64, 1, 1] in the shader."));
+  GlslParts parts;
+  parts.local_size = "layout(local_size_x = 64) in;\n";
+  EXPECT_THAT(ErrorOf(parts),
+              HasSubstr("The shader's workgroup size [64, 1, 1] cannot be specialised"));
+}
+
+TEST_F(CheckTest, CapabilitiesThatDiffer) {
+  GlslParts parts;
+  parts.extensions = "#extension GL_EXT_shader_16bit_storage : require\n";
+  parts.bindings =
+      "layout(set = 0, binding = 0, std430) readonly buffer x_block { float16_t x_data[]; };\n"
+      "layout(set = 0, binding = 1, std430) writeonly buffer y_block { float y_data[]; };\n";
+  parts.body = "y_data[i] = float(x_data[i]) * SCALE;";
+  EXPECT_EQ(ErrorOf(parts),
+            "op_specs/scale_f32_buffer.yaml:1:3: error: The spec needs nothing; the shader needs "
+            "storage_buffer_16bit. Add to `needs`: storage_buffer_16bit.   (scale_f32_buffer)\n");
+  EXPECT_THAT(ErrorOf({{"needs", {"storage_buffer_16bit", "shader_int8"}}}, parts),
+              HasSubstr("The spec needs storage_buffer_16bit, shader_int8; the shader needs "
+                        "storage_buffer_16bit. Remove from `needs`: shader_int8."));
+}
+
+TEST_F(CheckTest, SubgroupOperationsImplyTheBasicOnes) {
+  GlslParts parts;
+  parts.extensions = "#extension GL_KHR_shader_subgroup_arithmetic : require\n";
+  parts.body = "y_data[i] = subgroupAdd(x_data[i] * SCALE);";
+  AddVariant("scale_f32_buffer", parts.Text())["needs"] = {"subgroup_arithmetic"};
+  const Result<CompileReport> report = Compile();
+  EXPECT_TRUE(report.ok()) << report.status().message();
+}
+
+TEST_F(CheckTest, CapabilityThatNoNeedStandsFor) {
+  GlslParts parts;
+  parts.body = "y_data[i] = float(double(x_data[i]) * double(SCALE));";
+  EXPECT_THAT(ErrorOf(parts),
+              HasSubstr("The shader needs the SPIR-V capability Float64 (10), which "
+                        "no name of `needs` stands for."));
+}
+
+}  // namespace
+}  // namespace spirloom::compiler

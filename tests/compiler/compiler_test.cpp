@@ -1,0 +1,148 @@
+// From a manifest to a pack: its bytes, and the files beside it.
+#include "compiler/compiler.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <set>
+
+#include "compiler/file_io.h"
+#include "compiler/optimize.h"
+#include "runtime/ops/shader_pack.h"
+#include "tests/compiler/fixture.h"
+
+namespace spirloom::compiler {
+namespace {
+
+using testing::HasSubstr;
+
+class CompilerPackTest : public CompilerTest {
+ protected:
+  // `count` variants; every third has the code of the one before.
+  void AddVariants(int count) {
+    for (int i = 0; i < count; ++i) {
+      GlslParts parts;
+      parts.body = "y_data[i] = x_data[i] * SCALE + float(" + std::to_string(i - i % 3 / 2) + ");";
+      AddVariant("v" + std::to_string(i), parts.Text());
+    }
+  }
+};
+
+// 8-byte aligned bytes.
+std::vector<uint64_t> Aligned(const std::string& bytes) {
+  std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  return aligned;
+}
+
+TEST_F(CompilerPackTest, BytesDoNotDependOnThreads) {
+  AddVariants(20);
+  ASSERT_TRUE(Compile().ok());
+  const std::string one = PackBytes();
+  ASSERT_FALSE(one.empty());
+  for (const size_t jobs : {2u, 7u, 40u}) {
+    std::filesystem::remove(options_.output);
+    options_.jobs = jobs;
+    ASSERT_TRUE(Compile().ok());
+    EXPECT_EQ(PackBytes(), one);
+  }
+}
+
+TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
+  AddVariants(7);
+  manifest_["variants"][2]["key"] = uint64_t{5} << 32;
+  for (size_t i = 3; i < 7; ++i) manifest_["variants"][i]["key"] = (uint64_t{5} << 32) + i;
+  const Result<CompileReport> report = Compile();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->variants, 7u);
+  EXPECT_EQ(report->modules, 5u);
+
+  const std::string bytes = PackBytes();
+  const std::vector<uint64_t> aligned = Aligned(bytes);
+  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
+  const Result<ops::ShaderPack> pack = ops::ShaderPack::Open(view, ops::PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  EXPECT_EQ(pack->header().library_digest, 0x0123456789abcdefu);
+  ASSERT_EQ(pack->variants().size(), 7u);
+  const ops::VariantRow* row = pack->Find(uint64_t{5} << 32);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(pack->Name(*row), "v2");
+  EXPECT_EQ(row->binding_count, 2);
+  EXPECT_EQ(row->push_bytes, 20);
+  EXPECT_EQ(row->constant_count, 1);
+  EXPECT_EQ(row->workgroup[0], 64);
+  // v2 has the code of v1.
+  EXPECT_EQ(row->module, pack->variants()[1].module);
+  EXPECT_NE(row->module, pack->variants()[0].module);
+  EXPECT_TRUE(Validate(pack->Spirv(*row), Target::kVulkan11).ok());
+}
+
+TEST_F(CompilerPackTest, NoVariantsMakeAnEmptyPack) {
+  ASSERT_TRUE(Compile().ok());
+  const std::string bytes = PackBytes();
+  const std::vector<uint64_t> aligned = Aligned(bytes);
+  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
+  EXPECT_TRUE(ops::ShaderPack::Open(view, ops::PackCheck::kContent).ok());
+}
+
+TEST_F(CompilerPackTest, ExtractedModulesAreValid) {
+  AddVariants(3);
+  options_.extract_dir = folder_ / "spv";
+  ASSERT_TRUE(Compile().ok());
+  for (const char* id : {"v0", "v1", "v2"}) {
+    const Result<std::string> file = ReadFile(options_.extract_dir / (std::string(id) + ".spv"));
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    ASSERT_EQ(file->size() % 4, 0u);
+    std::vector<uint32_t> words(file->size() / 4);
+    std::memcpy(words.data(), file->data(), file->size());
+    EXPECT_TRUE(Validate(words, Target::kVulkan11).ok());
+  }
+}
+
+TEST_F(CompilerPackTest, TimeTraceNamesEveryPhaseOfEveryVariant) {
+  AddVariants(2);
+  options_.jobs = 2;
+  options_.time_trace = folder_ / "trace.json";
+  const Result<CompileReport> report = Compile();
+  ASSERT_TRUE(report.ok());
+  EXPECT_THAT(report->time_summary, HasSubstr("optimize"));
+  const nlohmann::json trace = nlohmann::json::parse(*ReadFile(options_.time_trace));
+  std::set<std::pair<std::string, std::string>> events;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    EXPECT_EQ(event["ph"], "X");
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    events.emplace(event["args"]["variant"], event["name"]);
+  }
+  for (const char* id : {"v0", "v1"}) {
+    for (const char* phase : {"look up", "parse", "optimize", "validate", "check", "store"})
+      EXPECT_TRUE(events.count({id, phase})) << id << " " << phase;
+  }
+}
+
+TEST_F(CompilerPackTest, DepfileNamesTheInputs) {
+  AddVariants(1);
+  options_.depfile = folder_ / "a b.d";
+  ASSERT_TRUE(Compile().ok());
+  EXPECT_EQ(*ReadFile(options_.depfile), options_.output.string() + ": " +
+                                             options_.manifest.string() + " \\\n  " +
+                                             (folder_ / "glsl/v0.glsl").string() + "\n");
+}
+
+TEST_F(CompilerPackTest, OutputThatCannotBeWrittenIsAnError) {
+  AddVariants(1);
+  options_.output = folder_ / "glsl" / "v0.glsl" / "shaders.slpack";
+  EXPECT_THAT(CompileError(), HasSubstr("Cannot write '"));
+}
+
+TEST_F(CompilerPackTest, ErrorsOfAllVariantsAreReported) {
+  AddVariants(3);
+  manifest_["variants"][0]["workgroup"] = {1, 1, 1};
+  manifest_["variants"][2]["needs"] = {"shader_int8"};
+  const std::string error = CompileError();
+  EXPECT_THAT(error, HasSubstr("op_specs/v0.yaml:1:3: error: The workgroup size"));
+  EXPECT_THAT(error, HasSubstr("op_specs/v2.yaml:1:3: error: The spec needs shader_int8"));
+  EXPECT_FALSE(std::filesystem::exists(options_.output));
+}
+
+}  // namespace
+}  // namespace spirloom::compiler
