@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from op_specs.reference.elementwise import activate
+from .elementwise import activate
 
 Array = NDArray[np.float64]
 

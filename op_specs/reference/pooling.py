@@ -14,12 +14,11 @@ def _windows(
     size: int, window: int, stride: int, padding: int, dilation: int, ceil_mode: bool
 ) -> Windows:
     reach = dilation * (window - 1) + 1
-    # The last window must begin inside the input or the padding before it.
-    last = size + padding - 1 if ceil_mode else size + padding - reach
-    starts = range(-padding, last + 1, stride)
+    end = size + padding - reach + 1
     if ceil_mode:
-        starts = range(-padding, min(last, size + padding - reach + stride - 1) + 1, stride)
-        starts = range(-padding, starts[-1] + 1, stride) if len(starts) else starts
+        # A window may reach beyond the padding, but begins in the input or before it.
+        end = min(size, end + stride - 1)
+    starts = range(-padding, end, stride)
     return [start + dilation * np.arange(window) for start in starts]
 
 
