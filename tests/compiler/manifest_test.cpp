@@ -56,6 +56,14 @@ TEST_F(ManifestTest, NotJson) {
   EXPECT_FALSE(ParseManifest(std::string(100000, '[')).ok());
 }
 
+TEST_F(ManifestTest, DeepNestingIsRefused) {
+  constexpr size_t kDepth = 1000000;
+  const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
+  const Result<Manifest> manifest = ParseManifest("{\"version\": " + deep + "}");
+  ASSERT_FALSE(manifest.ok());
+  EXPECT_EQ(manifest.status().message(), "version is array, not an integer from 1 to 1.");
+}
+
 TEST_F(ManifestTest, NamesWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](json& m) { m["version"] = 2; }),
             "version is 2, not an integer from 1 to 1.");
