@@ -28,6 +28,14 @@ static_assert(static_cast<int>(schema::ArgKind::MAX) == static_cast<int>(ArgKind
 
 Status Invalid(std::string message) { return Status(StatusCode::kInvalidFile, std::move(message)); }
 
+// Element i of a vector of numbers. The verifier does not check the alignment of elements.
+template <typename T>
+T ElementAt(const flatbuffers::Vector<T>& vector, size_t i) {
+  T value;
+  std::memcpy(&value, vector.Data() + i * sizeof(T), sizeof(T));
+  return flatbuffers::EndianScalar(value);
+}
+
 // The size of a FlatBuffers vector that may be absent.
 template <typename Vector>
 size_t SizeOf(const Vector* vector) {
@@ -75,10 +83,11 @@ class Reader {
     const size_t count = SizeOf(source_.constants());
     graph_.constants.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-      const schema::Constant* constant =
-          source_.constants()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      const uint64_t offset = constant->offset();
-      const uint64_t size = constant->size();
+      schema::Constant constant;
+      std::memcpy(static_cast<void*>(&constant), source_.constants()->Data() + i * sizeof(constant),
+                  sizeof(constant));
+      const uint64_t offset = constant.offset();
+      const uint64_t size = constant.size();
       const std::string what = "constant " + std::to_string(i);
       if (offset % kConstantAlignment != 0) {
         return Invalid("Offset (" + std::to_string(offset) + ") of " + what +
@@ -103,7 +112,7 @@ class Reader {
     uint64_t count = 1;
     bool empty = false;
     for (size_t i = 0; i < rank; ++i) {
-      const uint64_t dim = source.shape()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const uint64_t dim = ElementAt(*source.shape(), i);
       empty |= dim == 0;
       if (dim > kMaxElements || (dim != 0 && count > kMaxElements / dim)) {
         return Status(StatusCode::kUnsupported,
@@ -181,7 +190,7 @@ class Reader {
   Status ReadInputs() {
     std::set<std::string> names;
     for (size_t i = 0; i < SizeOf(source_.inputs()); ++i) {
-      const uint32_t tensor = source_.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const uint32_t tensor = ElementAt(*source_.inputs(), i);
       const std::string context = "reading input " + std::to_string(i);
       SPIRLOOM_TRY(CheckIndex(tensor).While(context));
       SPIRLOOM_TRY(CheckInterfaceName(tensor, names).While(context));
@@ -209,7 +218,7 @@ class Reader {
         CheckCount(arg.kind, "tensors", count, single ? 1 : 0, single ? 1 : kMaxTensorsPerList));
     SPIRLOOM_TRY(Spend(count * sizeof(uint32_t)));
     for (size_t i = 0; i < count; ++i) {
-      const uint32_t tensor = source.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const uint32_t tensor = ElementAt(*source.tensors(), i);
       SPIRLOOM_TRY(CheckIndex(tensor));
       if (!defined_[tensor]) {
         return Invalid(DescribeTensor(graph_, tensor) +
@@ -226,7 +235,7 @@ class Reader {
     SPIRLOOM_TRY(CheckCount(arg.kind, "ints", count, list ? 0 : 1, list ? kMaxIntsPerList : 1));
     SPIRLOOM_TRY(Spend(count * sizeof(int64_t)));
     for (size_t i = 0; i < count; ++i) {
-      arg.ints.push_back(source.ints()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+      arg.ints.push_back(ElementAt(*source.ints(), i));
     }
     if (arg.kind == ArgKind::kBool && arg.ints[0] != 0 && arg.ints[0] != 1) {
       return Invalid("Bool (" + std::to_string(arg.ints[0]) + ") is not 0 or 1.");
@@ -274,7 +283,7 @@ class Reader {
     const size_t count = SizeOf(source.outputs());
     SPIRLOOM_TRY(Spend(count * sizeof(uint32_t)));
     for (size_t i = 0; i < count; ++i) {
-      const uint32_t tensor = source.outputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const uint32_t tensor = ElementAt(*source.outputs(), i);
       SPIRLOOM_TRY(CheckIndex(tensor));
       if (defined_[tensor]) {
         return Invalid(DescribeTensor(graph_, tensor) +
@@ -307,7 +316,7 @@ class Reader {
     std::set<std::string> names;
     std::set<uint32_t> seen;
     for (size_t i = 0; i < SizeOf(source_.outputs()); ++i) {
-      const uint32_t tensor = source_.outputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      const uint32_t tensor = ElementAt(*source_.outputs(), i);
       const std::string context = "reading output " + std::to_string(i);
       SPIRLOOM_TRY(CheckIndex(tensor).While(context));
       if (!defined_[tensor]) {

@@ -1,0 +1,116 @@
+#include "tests/unit/graph_file_builder.h"
+
+#include "schema/graph_generated.h"
+
+namespace spirloom::graph {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+Offset<schema::Arg> WriteArg(FlatBufferBuilder& builder, const Arg& arg) {
+  const auto tensors = builder.CreateVector(arg.tensors);
+  const auto ints = builder.CreateVector(arg.ints);
+  const auto text = builder.CreateString(arg.s);
+  return schema::CreateArg(builder, static_cast<schema::ArgKind>(arg.kind), tensors, ints, arg.f,
+                           text);
+}
+
+Offset<schema::Node> WriteNode(FlatBufferBuilder& builder, const FileNode& node) {
+  std::vector<Offset<schema::Arg>> args;
+  for (const Arg& arg : node.args) args.push_back(WriteArg(builder, arg));
+  const auto op = builder.CreateString(node.op);
+  const auto arg_vector = builder.CreateVector(args);
+  const auto outputs = builder.CreateVector(node.outputs);
+  const auto name = builder.CreateString(node.name);
+  return schema::CreateNode(builder, op, arg_vector, outputs, name);
+}
+
+Offset<schema::Tensor> WriteTensor(FlatBufferBuilder& builder, const FileTensor& tensor) {
+  const auto name = builder.CreateString(tensor.name);
+  const auto shape = builder.CreateVector(tensor.shape);
+  return schema::CreateTensor(builder, name, static_cast<schema::DType>(tensor.dtype), shape,
+                              static_cast<schema::Storage>(tensor.storage), tensor.constant);
+}
+
+Arg Make(ArgKind kind) {
+  Arg arg;
+  arg.kind = kind;
+  return arg;
+}
+
+}  // namespace
+
+std::vector<std::byte> FileGraph::Write() const {
+  FlatBufferBuilder builder;
+  std::vector<Offset<schema::Tensor>> tensor_offsets;
+  for (const FileTensor& tensor : tensors) tensor_offsets.push_back(WriteTensor(builder, tensor));
+  std::vector<Offset<schema::Node>> node_offsets;
+  for (const FileNode& node : nodes) node_offsets.push_back(WriteNode(builder, node));
+  std::vector<schema::Constant> structs;
+  for (const FileConstant& constant : constants)
+    structs.emplace_back(constant.offset, constant.size);
+  const auto tensor_vector = builder.CreateVector(tensor_offsets);
+  const auto constant_vector = builder.CreateVectorOfStructs(structs);
+  const auto node_vector = builder.CreateVector(node_offsets);
+  const auto input_vector = builder.CreateVector(inputs);
+  const auto output_vector = builder.CreateVector(outputs);
+  Offset<flatbuffers::String> file_name;
+  if (!constants_file.empty()) file_name = builder.CreateString(constants_file);
+  schema::FinishSizePrefixedGraphBuffer(
+      builder, schema::CreateGraph(builder, version, tensor_vector, constant_vector, node_vector,
+                                   input_vector, output_vector, file_name));
+  const auto* data = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
+  std::vector<std::byte> file(data, data + builder.GetSize());
+  file.resize((file.size() + 63) / 64 * 64);
+  if (constants_file.empty()) {
+    file.insert(file.end(), constant_section.begin(), constant_section.end());
+  }
+  return file;
+}
+
+Arg NoneArg() { return Make(ArgKind::kNone); }
+
+Arg TensorArg(uint32_t tensor) {
+  Arg arg = Make(ArgKind::kTensor);
+  arg.tensors = {tensor};
+  return arg;
+}
+
+Arg TensorsArg(std::vector<uint32_t> tensors) {
+  Arg arg = Make(ArgKind::kTensorList);
+  arg.tensors = std::move(tensors);
+  return arg;
+}
+
+Arg IntArg(int64_t value) {
+  Arg arg = Make(ArgKind::kInt);
+  arg.ints = {value};
+  return arg;
+}
+
+Arg FloatArg(double value) {
+  Arg arg = Make(ArgKind::kFloat);
+  arg.f = value;
+  return arg;
+}
+
+Arg BoolArg(bool value) {
+  Arg arg = Make(ArgKind::kBool);
+  arg.ints = {value ? 1 : 0};
+  return arg;
+}
+
+Arg IntsArg(std::vector<int64_t> values) {
+  Arg arg = Make(ArgKind::kInts);
+  arg.ints = std::move(values);
+  return arg;
+}
+
+Arg StringArg(std::string value) {
+  Arg arg = Make(ArgKind::kString);
+  arg.s = std::move(value);
+  return arg;
+}
+
+}  // namespace spirloom::graph

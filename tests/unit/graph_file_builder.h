@@ -1,0 +1,82 @@
+// Writes graph files for tests, good ones and bad ones.
+#ifndef SPIRLOOM_TESTS_UNIT_GRAPH_FILE_BUILDER_H_
+#define SPIRLOOM_TESTS_UNIT_GRAPH_FILE_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+
+namespace spirloom::graph {
+
+// The fields of a graph file. Nothing is checked, and enums may hold any number.
+struct FileTensor {
+  std::string name;
+  std::vector<uint64_t> shape;
+  int dtype = 0;
+  int constant = -1;
+  int storage = 0;
+};
+
+struct FileConstant {
+  uint64_t offset;
+  uint64_t size;
+};
+
+struct FileNode {
+  std::string op;
+  std::vector<Arg> args;
+  std::vector<uint32_t> outputs;
+  std::string name;
+};
+
+struct FileGraph {
+  uint32_t version = 1;
+  std::vector<FileTensor> tensors;
+  std::vector<FileConstant> constants;
+  std::vector<FileNode> nodes;
+  std::vector<uint32_t> inputs;
+  std::vector<uint32_t> outputs;
+  std::string constants_file;
+  std::vector<std::byte> constant_section;
+
+  // Appends the bytes of `values` as a constant and a tensor for it; returns the tensor's index.
+  template <typename T>
+  uint32_t AddConstant(const std::string& name, std::vector<uint64_t> shape, int dtype,
+                       const std::vector<T>& values) {
+    const size_t offset = (constant_section.size() + 63) / 64 * 64;
+    const size_t size = values.size() * sizeof(T);
+    constant_section.resize(offset + size);
+    const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+    std::copy(bytes, bytes + size, constant_section.begin() + static_cast<std::ptrdiff_t>(offset));
+    constants.push_back({offset, size});
+    tensors.push_back({name, std::move(shape), dtype, static_cast<int>(constants.size() - 1)});
+    return static_cast<uint32_t>(tensors.size() - 1);
+  }
+
+  uint32_t AddTensor(const std::string& name, std::vector<uint64_t> shape, int dtype = 0,
+                     int storage = 0) {
+    tensors.push_back({name, std::move(shape), dtype, -1, storage});
+    return static_cast<uint32_t>(tensors.size() - 1);
+  }
+
+  // The bytes of the file, starting at an address that is a multiple of 8.
+  std::vector<std::byte> Write() const;
+};
+
+Arg NoneArg();
+Arg TensorArg(uint32_t tensor);
+Arg TensorsArg(std::vector<uint32_t> tensors);
+Arg IntArg(int64_t value);
+Arg FloatArg(double value);
+Arg BoolArg(bool value);
+Arg IntsArg(std::vector<int64_t> values);
+Arg StringArg(std::string value);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_TESTS_UNIT_GRAPH_FILE_BUILDER_H_

@@ -1,0 +1,278 @@
+#include "runtime/graph/graph_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "tests/unit/graph_file_builder.h"
+
+namespace spirloom::graph {
+namespace {
+
+using testing::HasSubstr;
+
+// y = relu(x + w), with a constant w.
+FileGraph SmallGraph() {
+  FileGraph file;
+  const uint32_t x = file.AddTensor("x", {2, 3});
+  const uint32_t w = file.AddConstant<float>("w", {3}, 0, {1, 2, 3});
+  const uint32_t sum = file.AddTensor("sum", {2, 3});
+  const uint32_t y = file.AddTensor("y", {2, 3}, 0, 2);
+  file.nodes.push_back(
+      {"aten.add.Tensor", {TensorArg(x), TensorArg(w), FloatArg(0.5)}, {sum}, "a"});
+  file.nodes.push_back({"aten.relu", {TensorArg(sum)}, {y}, "r"});
+  file.inputs = {x};
+  file.outputs = {y};
+  return file;
+}
+
+Status ErrorOf(const FileGraph& file) { return ParseGraph(file.Write()).status(); }
+
+void ExpectError(const FileGraph& file, const std::string& message,
+                 StatusCode code = StatusCode::kInvalidFile) {
+  const Status status = ErrorOf(file);
+  EXPECT_EQ(status.code(), code);
+  EXPECT_THAT(status.message(), HasSubstr(message));
+}
+
+TEST(GraphLoader, ReadsEveryField) {
+  const std::vector<std::byte> bytes = SmallGraph().Write();
+  Result<Graph> graph = ParseGraph(bytes);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  ASSERT_EQ(graph->tensors.size(), 4u);
+  EXPECT_EQ(graph->tensors[1].name, "w");
+  EXPECT_EQ(graph->tensors[1].constant, 0);
+  EXPECT_EQ(graph->tensors[1].size, 12u);
+  EXPECT_EQ(graph->tensors[3].storage, Storage::kTexture3D);
+  EXPECT_EQ(graph->tensors[0].shape, (Shape{2, 3}));
+  ASSERT_EQ(graph->constants.size(), 1u);
+  float value = 0;
+  std::memcpy(&value, graph->constants[0].data() + 8, sizeof(value));
+  EXPECT_EQ(value, 3.0f);
+  ASSERT_EQ(graph->nodes.size(), 2u);
+  EXPECT_EQ(graph->nodes[0].op, "aten.add.Tensor");
+  EXPECT_EQ(graph->nodes[0].name, "a");
+  EXPECT_EQ(graph->nodes[0].args[2].f, 0.5);
+  EXPECT_EQ(graph->nodes[1].outputs, (std::vector<uint32_t>{3}));
+  EXPECT_EQ(graph->inputs, (std::vector<uint32_t>{0}));
+  EXPECT_EQ(graph->outputs, (std::vector<uint32_t>{3}));
+}
+
+TEST(GraphLoader, ReadsAnUnalignedCopy) {
+  const std::vector<std::byte> bytes = SmallGraph().Write();
+  std::vector<std::byte> shifted(bytes.size() + 1);
+  std::copy(bytes.begin(), bytes.end(), shifted.begin() + 1);
+  EXPECT_TRUE(ParseGraph(std::span(shifted).subspan(1)).ok());
+}
+
+TEST(GraphLoader, RefusesWhatIsNoGraph) {
+  EXPECT_THAT(ParseGraph({}).status().message(), HasSubstr("0 bytes is too short"));
+  const std::vector<std::byte> zeros(100);
+  EXPECT_THAT(ParseGraph(zeros).status().message(), HasSubstr("identifier 'SLG1' is missing"));
+}
+
+TEST(GraphLoader, RefusesASizeBeyondTheFile) {
+  std::vector<std::byte> bytes = SmallGraph().Write();
+  bytes[3] = std::byte{0x7f};
+  EXPECT_THAT(ParseGraph(bytes).status().message(), HasSubstr("exceeds the file"));
+}
+
+TEST(GraphLoader, RefusesAnotherVersion) {
+  FileGraph file = SmallGraph();
+  file.version = 2;
+  ExpectError(file, "Graph version (2) differs from the one this runtime reads (1).",
+              StatusCode::kUnsupported);
+}
+
+TEST(GraphLoader, RefusesBadConstants) {
+  FileGraph file = SmallGraph();
+  file.constants[0].offset = 32;
+  ExpectError(file, "Offset (32) of constant 0 is not a multiple of 64.");
+  file = SmallGraph();
+  file.constants[0].offset = ~uint64_t{63};
+  ExpectError(file, "exceeds the constant section (12 bytes)");
+  file = SmallGraph();
+  file.constants[0].size = 13;
+  ExpectError(file, "exceeds the constant section");
+  file = SmallGraph();
+  file.constants[0].size = 8;
+  ExpectError(file, "Size of constant 0 (8) differs from the tensor's (12).");
+  ExpectError(file, "While reading tensor 1 ('w').");
+  file = SmallGraph();
+  file.tensors[1].constant = 1;
+  ExpectError(file, "Constant (1) is out of range of 1 constants.");
+  file.tensors[1].constant = -2;
+  ExpectError(file, "Constant (-2) is out of range");
+}
+
+TEST(GraphLoader, RefusesBadTensors) {
+  FileGraph file = SmallGraph();
+  file.tensors[2].shape.assign(9, 1);
+  ExpectError(file, "Rank (9) exceeds 8.");
+  file = SmallGraph();
+  file.tensors[2].shape = {65536, 65536};
+  ExpectError(file, "Shape has more than 2147483647 elements", StatusCode::kUnsupported);
+  file.tensors[2].shape = {0, ~uint64_t{0}};
+  ExpectError(file, "dim 1 is 18446744073709551615", StatusCode::kUnsupported);
+  file = SmallGraph();
+  file.tensors[2].dtype = 6;
+  ExpectError(file, "DType (6) is not one of 0 to 5.");
+  file = SmallGraph();
+  file.tensors[2].storage = 3;
+  ExpectError(file, "Storage (3) is not one of 0 to 2.");
+}
+
+TEST(GraphLoader, TakesEmptyTensorsAndScalars) {
+  FileGraph file = SmallGraph();
+  file.tensors[2].shape = {0, 7};
+  file.tensors[3].shape = {};
+  Result<Graph> graph = ParseGraph(file.Write());
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->tensors[2].size, 0u);
+  EXPECT_EQ(graph->tensors[3].size, 4u);
+}
+
+TEST(GraphLoader, RefusesBadArguments) {
+  FileGraph file = SmallGraph();
+  file.nodes[0].args[0].tensors = {9};
+  ExpectError(file, "Tensor index (9) is out of range of 4 tensors.");
+  ExpectError(file, "While reading argument 0.");
+  ExpectError(file, "While reading node 0 ('a', aten.add.Tensor).");
+  file.nodes[0].args[0].tensors = {0, 0};
+  ExpectError(file, "Argument of kind tensor has 2 tensors instead of 1.");
+  file.nodes[0].args[0] = IntArg(1);
+  file.nodes[0].args[0].ints = {};
+  ExpectError(file, "Argument of kind int has 0 ints instead of 1.");
+  file.nodes[0].args[0] = BoolArg(true);
+  file.nodes[0].args[0].ints = {2};
+  ExpectError(file, "Bool (2) is not 0 or 1.");
+  file.nodes[0].args[0] = IntsArg(std::vector<int64_t>(65));
+  ExpectError(file, "Argument of kind int list has 65 ints instead of at most 64.");
+  file.nodes[0].args[0].kind = static_cast<ArgKind>(8);
+  ExpectError(file, "Kind (8) is not one of 0 to 7.");
+}
+
+TEST(GraphLoader, RefusesNodesOutOfOrder) {
+  FileGraph file = SmallGraph();
+  std::swap(file.nodes[0], file.nodes[1]);
+  ExpectError(file, "tensor 2 ('sum') is read before anything defines it");
+  file = SmallGraph();
+  file.nodes[0].args[0] = TensorArg(2);
+  ExpectError(file, "tensor 2 ('sum') is read before anything defines it");
+}
+
+TEST(GraphLoader, RefusesTwoProducers) {
+  FileGraph file = SmallGraph();
+  file.nodes[1].outputs = {2};
+  ExpectError(file, "tensor 2 ('sum') is already an input, a constant or another node's output.");
+  file.nodes[1].outputs = {1};
+  ExpectError(file, "tensor 1 ('w') is already");
+  file.nodes[1].outputs = {0};
+  ExpectError(file, "tensor 0 ('x') is already");
+  file.nodes[1].outputs = {77};
+  ExpectError(file, "Tensor index (77)");
+}
+
+TEST(GraphLoader, RefusesAnEmptyOp) {
+  FileGraph file = SmallGraph();
+  file.nodes[0].op = "";
+  ExpectError(file, "Op is empty.");
+}
+
+TEST(GraphLoader, RefusesBadInterfaces) {
+  FileGraph file = SmallGraph();
+  file.inputs = {1};
+  ExpectError(file, "tensor 1 ('w') is a constant.");
+  file.inputs = {0, 0};
+  ExpectError(file, "Name 'x' stands for two tensors.");
+  file.inputs = {4};
+  ExpectError(file, "While reading input 0.");
+  file = SmallGraph();
+  file.tensors[0].name = "";
+  ExpectError(file, "Tensor 0 has no name.");
+  file = SmallGraph();
+  file.AddTensor("nobody's", {1});
+  file.outputs = {4};
+  ExpectError(file, "Nothing defines tensor 4 ('nobody's').");
+  file = SmallGraph();
+  file.tensors[2].name = "y";
+  file.outputs = {2, 3};
+  ExpectError(file, "Name 'y' stands for two tensors.");
+}
+
+TEST(GraphLoader, TakesOddButValidOutputs) {
+  FileGraph file = SmallGraph();
+  file.outputs = {3, 3, 0, 1};
+  EXPECT_TRUE(ErrorOf(file).ok()) << ErrorOf(file).message();
+}
+
+TEST(GraphLoader, RefusesLongNames) {
+  FileGraph file = SmallGraph();
+  file.tensors[2].name = std::string(5000, 'n');
+  ExpectError(file, "Length (5000) of the name exceeds 4096.");
+}
+
+TEST(GraphLoader, MessagesAreSafeToPrint) {
+  FileGraph file = SmallGraph();
+  file.tensors[2].name = "a\n\x1b[2J" + std::string(200, 'b');
+  file.tensors[2].dtype = 99;
+  const std::string message = ErrorOf(file).message();
+  EXPECT_THAT(message, HasSubstr("('a??[2Jbb"));
+  EXPECT_LT(message.size(), 300u);
+}
+
+TEST(GraphLoader, FindsTheConstantsFileBesideTheGraph) {
+  FileGraph file = SmallGraph();
+  file.constants_file = "loader_test.weights";
+  const std::string folder = testing::TempDir();
+  const std::vector<std::byte> bytes = file.Write();
+  std::ofstream(folder + "loader_test.slg", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  std::remove((folder + "loader_test.weights").c_str());
+  const Status missing = LoadGraphFile(folder + "loader_test.slg").status();
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("loader_test.weights"));
+  const auto& section = file.constant_section;
+  std::ofstream(folder + "loader_test.weights", std::ios::binary)
+      .write(reinterpret_cast<const char*>(section.data()),
+             static_cast<std::streamsize>(section.size()));
+  Result<LoadedGraph> loaded = LoadGraphFile(folder + "loader_test.slg");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->graph.constants[0].size(), 12u);
+  EXPECT_EQ(ParseGraph(bytes).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(GraphLoader, RefusesConstantsFilesElsewhere) {
+  for (const char* name : {"../secret", "/etc/passwd", "..", ".", "a\\b"}) {
+    FileGraph file = SmallGraph();
+    file.constants_file = name;
+    ExpectError(file, "is not a bare file name.");
+  }
+}
+
+TEST(GraphLoader, SurvivesTruncationAnywhere) {
+  const std::vector<std::byte> bytes = SmallGraph().Write();
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(ParseGraph(std::span(bytes).first(size)).ok()) << size;
+  }
+}
+
+TEST(GraphLoader, SurvivesRandomDamage) {
+  const std::vector<std::byte> bytes = SmallGraph().Write();
+  std::mt19937 random(3);
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::byte> damaged = bytes;
+    for (int k = 0; k < 1 + round % 3; ++k) {
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    }
+    Result<Graph> graph = ParseGraph(damaged);
+    if (!graph.ok()) EXPECT_FALSE(graph.status().message().empty());
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::graph

@@ -1,0 +1,54 @@
+#include "runtime/graph/mapped_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <utility>
+
+namespace spirloom::graph {
+namespace {
+
+std::string WriteTemporary(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+TEST(MappedFile, ShowsTheBytes) {
+  Result<MappedFile> file = MappedFile::Open(WriteTemporary("mapped_file_abc", "abc"));
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(file->bytes().size(), 3u);
+  EXPECT_EQ(file->bytes()[2], std::byte{'c'});
+}
+
+TEST(MappedFile, MovingKeepsTheMapping) {
+  Result<MappedFile> file = MappedFile::Open(WriteTemporary("mapped_file_move", "xyz"));
+  ASSERT_TRUE(file.ok());
+  MappedFile moved = std::move(*file);
+  EXPECT_EQ(file->bytes().size(), 0u);
+  EXPECT_EQ(moved.bytes()[0], std::byte{'x'});
+}
+
+TEST(MappedFile, AnEmptyFileIsAnEmptySpan) {
+  Result<MappedFile> file = MappedFile::Open(WriteTemporary("mapped_file_empty", ""));
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->bytes().empty());
+}
+
+TEST(MappedFile, AMissingFileIsNamed) {
+  Result<MappedFile> file = MappedFile::Open("/nowhere/at/all.slg");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(file.status().message(),
+            "File '/nowhere/at/all.slg' cannot be read: No such file or directory.");
+}
+
+TEST(MappedFile, AFolderIsRefused) {
+  Result<MappedFile> file = MappedFile::Open(testing::TempDir());
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().code(), StatusCode::kInvalidFile);
+}
+
+}  // namespace
+}  // namespace spirloom::graph

@@ -1,0 +1,125 @@
+#include "runtime/graph/memory_planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace spirloom::graph {
+namespace {
+
+constexpr uint64_t kNoLimit = uint64_t{1} << 40;
+
+// The most bytes that live at one step: no plan can take less.
+uint64_t PeakOfLive(const std::vector<MemoryRequest>& requests) {
+  uint64_t peak = 0;
+  for (const MemoryRequest& at : requests) {
+    uint64_t live = 0;
+    for (const MemoryRequest& other : requests) {
+      if (other.first <= at.first && at.first <= other.last) live += other.size;
+    }
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+void ExpectValid(const std::vector<MemoryRequest>& requests, const MemoryPlan& plan,
+                 uint64_t max_block) {
+  ASSERT_EQ(plan.slots.size(), requests.size());
+  uint64_t total = 0;
+  for (uint64_t size : plan.block_size) {
+    EXPECT_LE(size, max_block);
+    total += size;
+  }
+  EXPECT_EQ(plan.planned_bytes, total);
+  EXPECT_LE(plan.planned_bytes, plan.naive_bytes);
+  EXPECT_GE(plan.planned_bytes, PeakOfLive(requests));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const MemorySlot& a = plan.slots[i];
+    ASSERT_LT(a.block, plan.block_size.size());
+    EXPECT_EQ(a.offset % requests[i].alignment, 0u);
+    EXPECT_LE(a.offset + requests[i].size, plan.block_size[a.block]);
+    for (size_t k = 0; k < i; ++k) {
+      const MemorySlot& b = plan.slots[k];
+      const bool same_time =
+          requests[i].first <= requests[k].last && requests[k].first <= requests[i].last;
+      const bool same_bytes = a.block == b.block && a.offset < b.offset + requests[k].size &&
+                              b.offset < a.offset + requests[i].size;
+      EXPECT_FALSE(same_time && same_bytes) << "requests " << i << " and " << k;
+    }
+  }
+}
+
+TEST(MemoryPlanner, AChainTakesTwoBuffers) {
+  std::vector<MemoryRequest> chain;
+  for (uint32_t i = 0; i < 10; ++i) chain.push_back({1024, 256, i, i + 1});
+  Result<MemoryPlan> plan = PlanMemory(chain, kNoLimit);
+  ASSERT_TRUE(plan.ok());
+  ExpectValid(chain, *plan, kNoLimit);
+  EXPECT_EQ(plan->planned_bytes, 2048u);
+  EXPECT_EQ(plan->naive_bytes, 10240u);
+  EXPECT_EQ(plan->block_size.size(), 1u);
+}
+
+TEST(MemoryPlanner, ASmallTensorGoesIntoTheSmallestGap) {
+  // At step 0: 400 | 300 | 200 | 199. At step 1 the first and the third are gone.
+  const std::vector<MemoryRequest> requests{
+      {400, 1, 0, 0}, {300, 1, 0, 1}, {200, 1, 0, 0}, {199, 1, 0, 1}, {150, 1, 1, 1}};
+  Result<MemoryPlan> plan = PlanMemory(requests, kNoLimit);
+  ASSERT_TRUE(plan.ok());
+  ExpectValid(requests, *plan, kNoLimit);
+  EXPECT_EQ(plan->slots[4], (MemorySlot{0, 700}));
+}
+
+TEST(MemoryPlanner, NothingToPlaceTakesNothing) {
+  Result<MemoryPlan> plan = PlanMemory({}, kNoLimit);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->planned_bytes, 0u);
+  EXPECT_TRUE(plan->block_size.empty());
+}
+
+TEST(MemoryPlanner, BlocksStayWithinTheLimit) {
+  std::vector<MemoryRequest> requests(5, MemoryRequest{600, 64, 0, 0});
+  Result<MemoryPlan> plan = PlanMemory(requests, 1300);
+  ASSERT_TRUE(plan.ok());
+  ExpectValid(requests, *plan, 1300);
+  EXPECT_EQ(plan->block_size.size(), 3u);
+}
+
+TEST(MemoryPlanner, ATensorBeyondTheLimitIsRefusedWithBothSizes) {
+  const std::vector<MemoryRequest> requests{{64, 1, 0, 0}, {2000, 1, 0, 0}};
+  Result<MemoryPlan> plan = PlanMemory(requests, 1000);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(plan.status().message(),
+            "Tensor size (2000) exceeds the largest allocation (1000) of the device.");
+}
+
+TEST(MemoryPlanner, RandomLifetimesNeverOverlap) {
+  std::mt19937 random(1);
+  const auto draw = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
+  uint64_t planned = 0;
+  uint64_t naive = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<MemoryRequest> requests(1 + draw(60));
+    const uint32_t steps = 1 + draw(40);
+    for (MemoryRequest& request : requests) {
+      request.size = 1 + draw(draw(2) == 0 ? 64 : 100000);
+      request.alignment = uint64_t{1} << draw(12);
+      request.first = draw(steps);
+      request.last = request.first + draw(6);
+    }
+    const uint64_t max_block = draw(3) == 0 ? 150000 : kNoLimit;
+    Result<MemoryPlan> plan = PlanMemory(requests, max_block);
+    ASSERT_TRUE(plan.ok());
+    ExpectValid(requests, *plan, max_block);
+    EXPECT_EQ(PlanMemory(requests, max_block)->slots, plan->slots);
+    planned += plan->planned_bytes;
+    naive += plan->naive_bytes;
+  }
+  EXPECT_LT(planned, naive / 2);
+}
+
+}  // namespace
+}  // namespace spirloom::graph
