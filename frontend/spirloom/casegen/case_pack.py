@@ -59,7 +59,7 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     inputs = _offsets(builder, [_tensor(builder, array, stored) for array in case.inputs])
     expected = _offsets(builder, [_tensor(builder, array, stored) for array in case.expected])
     graph = _blob(builder, case.graph)
-    names = [builder.CreateSharedString(text) for text in (case.id, case.op, case.variant)]
+    names = [builder.CreateString(text) for text in (case.id, case.op, case.variant)]
     fb_case.Start(builder)
     fb_case.AddId(builder, names[0])
     fb_case.AddOp(builder, names[1])
@@ -77,7 +77,7 @@ def _tensor(builder: flatbuffers.Builder, array: NamedArray, stored: dict[int, i
     if id(array) in stored:
         return stored[id(array)]
     data = _blob(builder, array.data.tobytes())
-    name = builder.CreateSharedString(array.name)
+    name = builder.CreateString(array.name)
     fb_tensor.StartShapeVector(builder, array.data.ndim)
     for size in reversed(array.data.shape):
         builder.PrependUint64(size)

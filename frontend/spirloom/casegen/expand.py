@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from codegen import Op
 from codegen.expr.types import TensorType
-from codegen.op import Op
 from codegen.spec import Arg, CaseValue, TensorCase, TestCase, Variant
 from codegen.vocabulary import DType, Storage
 from spirloom.casegen.naming import UniqueNames, case_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from codegen.op import Op
+from codegen import Op
 from codegen.spec import CaseValue, TensorCase
 
 LONGEST = 80

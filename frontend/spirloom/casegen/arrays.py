@@ -1,0 +1,71 @@
+"""The arrays of a run: its inputs, and what the reference makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from codegen import Arg, TensorCase
+from codegen.spec import CaseValue
+from spirloom.casegen.case_pack import NamedArray
+from spirloom.casegen.expand import Run
+from spirloom.casegen.oracle import rounded
+from spirloom.casegen.values import CaseError, make_array, widened
+from spirloom.ir import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """The inputs, by argument (a list has several), and the expected outputs."""
+
+    inputs: Mapping[str, tuple[NamedArray, ...]]
+    expected: tuple[NamedArray, ...]
+
+
+def make_arrays(run: Run) -> Arrays:
+    """Fills the inputs and evaluates the reference."""
+    inputs = {
+        arg.name: tuple(_make_input(run, arg, *item) for item in items_of(run, arg))
+        for arg in run.op.args
+        if arg.type.is_tensor
+    }
+    values = {
+        arg.name: _reference_value(arg, run.test.args[arg.name], inputs.get(arg.name, ()))
+        for arg in run.op.args
+    }
+    with np.errstate(all="ignore"):
+        results = run.op.reference(values)
+    if len(results) != len(run.outputs):
+        raise CaseError(f"The reference gives {len(results)} results, not {len(run.outputs)}.")
+    expected = []
+    for output, tensor, result in zip(run.op.outputs, run.outputs, results, strict=True):
+        dtype = DType(tensor.dtype)
+        expected.append(NamedArray(output.name, dtype, rounded(result, dtype, tensor.shape)))
+    return Arrays(inputs, tuple(expected))
+
+
+def items_of(run: Run, arg: Arg) -> Iterator[tuple[str, TensorCase]]:
+    """The tensors of an argument, and their names in the graph."""
+    match run.test.args[arg.name]:
+        case TensorCase() as tensor:
+            yield arg.name, tensor
+        case tuple() as tensors:
+            for i, tensor in enumerate(tensors):
+                assert isinstance(tensor, TensorCase)
+                yield f"{arg.name}{i}", tensor
+
+
+def _make_input(run: Run, arg: Arg, name: str, tensor: TensorCase) -> NamedArray:
+    dtype = DType(run.dtypes[arg.name])
+    return NamedArray(name, dtype, make_array(tensor, dtype, f"{run.op.name}/{run.case}/{name}"))
+
+
+def _reference_value(arg: Arg, value: CaseValue, arrays: tuple[NamedArray, ...]) -> object:
+    if not arg.type.is_tensor:
+        return list(value) if isinstance(value, tuple) else value
+    if value is None:
+        return None
+    wide = [widened(array.data) for array in arrays]
+    return wide if isinstance(value, tuple) else wide[0]
