@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from codegen.errors import Position
+from codegen.expr import semantics
 from codegen.expr.evaluate import evaluate
 from codegen.expr.types import Environment, EvalError, TensorType, Value
 from codegen.reference import Reference
@@ -20,8 +22,8 @@ from codegen.spec import (
     TestCase,
     Tolerance,
     Variant,
+    dtype_source,
 )
-from codegen.errors import Position
 from codegen.vocabulary import MAX_RANK, DType, Storage
 
 _ABSENT = TensorType((), DType.F32, present=False)
@@ -128,21 +130,21 @@ class Op:
         return TensorType(shape, cast(DType, evaluate(output.dtype, values)))
 
     def _check_dtypes(self, values: Environment) -> None:
-        first: tuple[str, DType] | None = None
+        source = dtype_source(self.args)
+        first = None
+        if source is not None:
+            value = values[source.name]
+            first = value.dtype if isinstance(value, TensorType) else _first(value).dtype
         for arg in self.args:
+            wanted = None if arg.any_dtype else arg.dtype or first
             for name, tensor in _tensors(arg, values[arg.name]):
-                if not tensor.present or arg.any_dtype:
-                    continue
-                if arg.dtype is not None:
-                    wanted, reason = arg.dtype, ""
-                elif first is None:
-                    first = (name, tensor.dtype)
-                    continue
-                else:
-                    wanted, reason = first[1], f", the dtype of {first[0]}"
-                if tensor.dtype is not wanted:
-                    message = f"DType of {name} ({tensor.dtype}) is not {wanted}{reason}."
+                if tensor.present and wanted is not None and tensor.dtype is not wanted:
+                    message = f"DType of {name} ({tensor.dtype}) is not {wanted}."
                     raise EvalError(message)
+
+
+def _first(value: Value) -> TensorType:
+    return semantics.at(cast("tuple[TensorType, ...]", value), 0)
 
 
 def _tensors(arg: Arg, value: Value) -> list[tuple[str, TensorType]]:
@@ -150,7 +152,7 @@ def _tensors(arg: Arg, value: Value) -> list[tuple[str, TensorType]]:
         return [(arg.name, cast(TensorType, value))]
     if arg.type is ArgType.TENSORS:
         tensors = cast("tuple[TensorType, ...]", value)
-        return [(f"{arg.name}[{i}]", tensor) for i, tensor in enumerate(tensors)]
+        return [(arg.name, tensor) for tensor in tensors]
     return []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -41,6 +41,13 @@ class Arg:
     optional: bool = False  # a tensor that may be absent
     length: int | None = None  # of an `int[N]`
     default: Value | None = None  # None: the argument is required (or an optional tensor)
+
+
+def dtype_source(args: Iterable[Arg]) -> Arg | None:
+    """The arg whose dtype is that of every `tensor` of a call: the first that is always there."""
+    return next(
+        (a for a in args if a.type.is_tensor and not (a.optional or a.any_dtype or a.dtype)), None
+    )
 
 
 @dataclass(frozen=True, slots=True)

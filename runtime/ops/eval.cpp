@@ -65,6 +65,12 @@ void Eval::Check(bool condition, const char* text, int64_t left, int64_t right) 
     Fail(std::string(text) + " does not hold (" + Operation(left, "vs", right) + ").");
 }
 
+void Eval::CheckDType(const char* name, DType given, DType wanted) {
+  if (given == wanted) return;
+  Fail("DType of " + std::string(name) + " (" + ShortName(given) + ") is not " + ShortName(wanted) +
+       ".");
+}
+
 int64_t Eval::Add(int64_t a, int64_t b) {
   int64_t result = 0;
   if (!__builtin_add_overflow(a, b, &result)) return result;
@@ -255,10 +261,11 @@ int64_t Eval::Wrap(int64_t dim, int64_t rank) {
 
 Ints Eval::WrapAll(const Ints& dims, int64_t rank) {
   Ints result;
-  for (int64_t dim : dims) {
-    const int64_t wrapped = Wrap(dim, rank);
-    if (ok() && Contains(result, wrapped)) Fail("Dim (" + std::to_string(dim) + ") is repeated.");
-    Append(result, wrapped);
+  for (int64_t dim : dims) Append(result, Wrap(dim, rank));
+  for (size_t i = 1; i < result.size(); ++i) {
+    const auto* end = result.begin() + i;
+    if (std::find(result.begin(), end, result[i]) == end) continue;
+    Fail("Dim (" + std::to_string(result[i]) + ") is repeated.");
   }
   return result;
 }

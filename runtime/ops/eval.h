@@ -80,6 +80,9 @@ class Eval {
   void Check(bool condition, const char* text);
   void Check(bool condition, const char* text, int64_t left, int64_t right);
 
+  // Fails with "DType of <name> (<given>) is not <wanted>." unless they are equal.
+  void CheckDType(const char* name, DType given, DType wanted);
+
   // Arithmetic. `/` of the language on ints is FloorDiv's `//`; `/` gives a float.
   int64_t Add(int64_t a, int64_t b);
   int64_t Sub(int64_t a, int64_t b);

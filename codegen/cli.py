@@ -1,0 +1,109 @@
+"""The command line: generate, check, index, list-outputs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from codegen.errors import SpecError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command. Exit code 1: bad input, 2: bad usage."""
+    options = _parser().parse_args(argv)
+    try:
+        run: int = options.run(options)
+    except SpecError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return run
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python3 -m codegen", description="Operator specs and templates to GLSL and C++ tables."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_generate(commands.add_parser("generate", help="write GLSL, manifest.json and C++ to a folder"))
+    check = commands.add_parser("check", help="parse, type-check and render, but write nothing")
+    _add_inputs(check)
+    check.set_defaults(run=_check)
+    index = commands.add_parser("index", help="write the index of variants that people review")
+    _add_inputs(index)
+    index.add_argument("--out", type=Path, required=True, metavar="FILE")
+    index.set_defaults(run=_index)
+    outputs = commands.add_parser("list-outputs", help="print the .cpp files `generate` will write")
+    _add_inputs(outputs)
+    outputs.add_argument("--out", type=Path, required=True, metavar="DIR")
+    outputs.set_defaults(run=_list_outputs)
+    return parser
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--spec-dir", type=Path, action="append", required=True, metavar="DIR", help="may repeat"
+    )
+    parser.add_argument(
+        "--template-dir",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="may repeat; later ones are searched first",
+    )
+
+
+def _add_generate(parser: argparse.ArgumentParser) -> None:
+    _add_inputs(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--library", default="spirloom::shaders_all", help="its name in messages")
+    parser.add_argument("--function", default="AllShaders", help="the C++ function that returns it")
+    parser.add_argument("--depfile", type=Path, metavar="FILE", help="name every file that was read")
+    parser.set_defaults(run=_generate)
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from codegen.generate import Request, generate
+
+    if not options.function.isidentifier():
+        print(f"codegen: --function '{options.function}' is not a C++ name.", file=sys.stderr)
+        return 2
+    generate(
+        Request(
+            tuple(options.spec_dir),
+            tuple(options.template_dir),
+            options.out,
+            options.library,
+            options.function,
+            options.depfile,
+        )
+    )
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from codegen.generate import render_all
+    from codegen.library import load_library
+
+    render_all(load_library(options.spec_dir, options.template_dir))
+    return 0
+
+
+def _index(options: argparse.Namespace) -> int:
+    from codegen.index import index_text
+    from codegen.library import load_library
+    from codegen.writer import Output
+
+    library = load_library(options.spec_dir, options.template_dir)
+    Output(options.out.parent).write(options.out.name, index_text(library))
+    return 0
+
+
+def _list_outputs(options: argparse.Namespace) -> int:
+    print(options.out / "cpp/library.cpp")
+    for folder in options.spec_dir:
+        for spec in sorted(folder.glob("*.yaml")):
+            print(options.out / f"cpp/ops/{spec.stem}.cpp")
+    return 0

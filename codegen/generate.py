@@ -1,0 +1,92 @@
+"""`generate`: loads, renders and writes everything."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.cpp import CppWriter
+from codegen.errors import ErrorList
+from codegen.library import load_library
+from codegen.loader import Library
+from codegen.manifest import glsl_path, library_digest, manifest_text
+from codegen.render import Rendered, Renderer
+from codegen.writer import Output, write_atomically
+
+_CODEGEN = Path(__file__).resolve().parent
+_CPP_TEMPLATES = _CODEGEN.parent / "templates" / "cpp"
+_STALE = ("glsl/*.glsl", "cpp/ops/*.cpp")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to generate, from what, and where."""
+
+    spec_dirs: tuple[Path, ...]
+    template_dirs: tuple[Path, ...]
+    out: Path
+    library: str
+    function: str
+    depfile: Path | None
+
+
+def generate(request: Request) -> list[str]:
+    """Writes the products; returns the names of the files that changed. Fails before writing any."""
+    library = load_library(request.spec_dirs, request.template_dirs)
+    shaders = render_all(library)
+    digest = library_digest(library.variants)
+    cpp = CppWriter(_CPP_TEMPLATES, request.library, request.function, digest)
+    output = Output(request.out)
+    for shader in shaders:
+        output.write(glsl_path(shader.variant), shader.text)
+    for name, text in cpp.files(library):
+        output.write(name, text)
+    output.write("manifest.json", manifest_text(request.library, digest, library.variants))
+    output.write("glsl.digest", _glsl_digest(shaders))
+    output.remove_stale(_STALE)
+    if request.depfile is not None:
+        _write_depfile(request, library)
+    return output.changed
+
+
+def render_all(library: Library) -> list[Rendered]:
+    """The GLSL of every variant. Fails with every mistake found, once for each template line."""
+    renderer = Renderer(library.templates)
+    errors = ErrorList()
+    broken: set[str] = set()
+    shaders: list[Rendered] = []
+    for variant in library.variants:
+        if variant.kernel.name in broken:
+            continue
+        with errors:
+            broken.add(variant.kernel.name)
+            shaders.append(renderer.render(variant))
+            broken.discard(variant.kernel.name)
+    errors.raise_any()
+    return shaders
+
+
+def _glsl_digest(shaders: Iterable[Rendered]) -> str:
+    """Changes when any shader does: what build tools depend on instead of on every file."""
+    digest = hashlib.blake2b(digest_size=16)
+    for shader in shaders:
+        digest.update(f"{shader.variant.id} {len(shader.text)}\n{shader.text}".encode())
+    return digest.hexdigest() + "\n"
+
+
+def _write_depfile(request: Request, library: Library) -> None:
+    assert request.depfile is not None
+    inputs = {source.path for source in (*library.specs, *library.templates.files.values())}
+    inputs |= set(_CODEGEN.rglob("*.py")) | set(_CPP_TEMPLATES.glob("*.j2"))
+    target = _escaped(request.out.resolve() / "manifest.json")
+    lines = " \\\n  ".join(_escaped(path.resolve()) for path in sorted(inputs))
+    data = f"{target}: \\\n  {lines}\n".encode()
+    if not request.depfile.is_file() or request.depfile.read_bytes() != data:
+        request.depfile.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(request.depfile, data)
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")

@@ -1,0 +1,46 @@
+"""The output folder: files are written only if their bytes change, and stale ones removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(slots=True)
+class Output:
+    """Collects the files of a run below `folder`."""
+
+    folder: Path
+    changed: list[str] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
+
+    def write(self, name: str, text: str) -> None:
+        """Writes the file, unless it holds the text already. Readers never see half of it."""
+        self.kept.add(name)
+        data = text.encode()
+        path = self.folder / name
+        try:
+            if path.read_bytes() == data:
+                return
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data)
+        self.changed.append(name)
+
+    def remove_stale(self, patterns: Iterable[str]) -> None:
+        """Removes files that match but were not written in this run."""
+        for pattern in patterns:
+            for path in self.folder.glob(pattern):
+                name = path.relative_to(self.folder).as_posix()
+                if name not in self.kept:
+                    path.unlink(missing_ok=True)
+                    self.changed.append(name)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Puts the file in place in one step."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(data)
+    temporary.replace(path)
