@@ -77,9 +77,9 @@ def gelu(x: Array, approximate: str) -> Array:
 
 
 def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """a ** b; integers follow PyTorch, where 2 ** -1 is 0."""
+    """a ** b; integers follow PyTorch, where 2 ** -1 and 0 ** -1 are 0."""
     with np.errstate(all="ignore"):
         result = np.power(a.astype(np.float64), b.astype(np.float64))
     if np.issubdtype(a.dtype, np.integer):
-        return np.trunc(result).astype(np.int64)
+        return np.where(np.isfinite(result), np.trunc(result), 0).astype(np.int64)
     return result
