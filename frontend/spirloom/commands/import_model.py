@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
-    from spirloom.onnx.importer import Shapes
+    from spirloom.onnx.inputs import Shapes
 
 EPILOG = """\
 examples:
@@ -27,7 +27,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
         help="import an ONNX model",
-        description="Imports an ONNX model (opset 9 to 22) and writes a graph file.",
+        description="Imports an ONNX model (opset 7 to 22) and writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _shapes(arguments: argparse.Namespace) -> Shapes:
-    from spirloom.onnx.importer import Shapes
+    from spirloom.onnx.inputs import Shapes
 
     dims = {name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim)}
     inputs = {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}

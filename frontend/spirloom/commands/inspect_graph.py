@@ -22,7 +22,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "inspect",
         help="describe a graph file",
-        description="Prints what a graph file holds: inputs, outputs, operators, parameters, memory.",
+        description="Prints what a graph file holds: inputs, outputs, operators and memory.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

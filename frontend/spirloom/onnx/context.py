@@ -9,8 +9,8 @@ from onnx import NodeProto
 
 from spirloom.builder import Builder
 from spirloom.ir import Array, Tensor
+from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.table import Unsupported, Value
-from spirloom.onnx.types import narrowed
 
 
 class Lifter:
@@ -101,6 +101,10 @@ class NodeContext:
     def has(self, name: str) -> bool:
         """Whether the attribute is given."""
         return name in self._attributes
+
+    def floats(self, name: str) -> list[float]:
+        """A list-of-float attribute; empty where it is absent."""
+        return [float(v) for v in self._attribute(name, onnx.AttributeProto.FLOATS, [])]
 
     def attribute(self, name: str) -> onnx.AttributeProto:
         """A required attribute of any type."""

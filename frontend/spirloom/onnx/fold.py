@@ -9,8 +9,8 @@ import numpy as np
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.table import Unsupported
-from spirloom.onnx.types import numpy_type
 
 # Larger results are left to the device, or refused.
 MAX_FOLDED_BYTES = 1 << 30

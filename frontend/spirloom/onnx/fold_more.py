@@ -163,6 +163,20 @@ def _scatter_nd(ctx: NodeContext, inputs: list[Array]) -> Array:
     return result
 
 
+@folds("Trilu")
+def _trilu(ctx: NodeContext, inputs: list[Array]) -> Array:
+    diagonal = int(inputs[1].item()) if len(inputs) > 1 else 0
+    return np.triu(inputs[0], diagonal) if ctx.integer("upper", 1) else np.tril(inputs[0], diagonal)
+
+
+@folds("CumSum")
+def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
+    if ctx.integer("exclusive", 0) or ctx.integer("reverse", 0):
+        raise Unsupported("exclusive and reverse are not supported")
+    axis = ctx.axis(int(inputs[1].item()), inputs[0].ndim)
+    return np.asarray(np.cumsum(inputs[0], axis=axis, dtype=inputs[0].dtype))
+
+
 @folds("MatMul")
 def _matmul(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.asarray(np.matmul(inputs[0], inputs[1]))

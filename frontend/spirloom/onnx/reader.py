@@ -10,7 +10,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from spirloom.errors import ImportFailure
 
-MIN_OPSET = 9
+MIN_OPSET = 7
 MAX_OPSET = 22
 DEFAULT_DOMAINS = ("", "ai.onnx")
 

@@ -49,7 +49,10 @@ def unary(ctx: NodeContext) -> Tensor:
 
 @converts(*_BINARY)
 def binary(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit(_BINARY[ctx.op_type], a=ctx.tensor(0), b=ctx.tensor(1))
+    a, b = ctx.tensor(0), ctx.tensor(1)
+    if ctx.op_type == "Equal":
+        a, b = _bits(ctx, a), _bits(ctx, b)
+    return ctx.build.emit(_BINARY[ctx.op_type], a=a, b=b)
 
 
 @converts("Div")
@@ -63,17 +66,17 @@ def div(ctx: NodeContext) -> Tensor:
 @converts("Pow")
 def power(ctx: NodeContext) -> Tensor:
     x, exponent = ctx.tensor(0), ctx.value(1)
-    if not isinstance(exponent, Tensor) and exponent.size == 1:
-        value = float(exponent.item())
-        broadcasts = exponent.ndim > len(x.shape)
-        if value == 2 and not broadcasts:
+    if isinstance(exponent, Tensor):
+        if exponent.dtype is not x.dtype:
+            exponent = ctx.build.emit("aten._to_copy", x=exponent, dtype=str(x.dtype))
+        return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=exponent)
+    if exponent.size == 1 and exponent.ndim <= len(x.shape):
+        if exponent.item() == 2:
             return ctx.build.mul(x, x)
-        if value == 0.5 and not broadcasts:
+        if exponent.item() == 0.5 and x.dtype is not DType.I32:
             return ctx.build.emit("aten.sqrt", x=x)
-        if x.dtype in (DType.F32, DType.F16):
-            scalar = ctx.build.constant(exponent.astype(x.dtype.numpy))
-            return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=scalar)
-    return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=ctx.tensor(1))
+    values = ctx.build.constant(exponent.astype(x.dtype.numpy))
+    return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=values)
 
 
 @converts("Max", "Min", "Sum", "Mean")
@@ -94,13 +97,39 @@ def where(ctx: NodeContext) -> Tensor:
 
 @converts("And", "Or", "Xor")
 def logical(ctx: NodeContext) -> Tensor:
-    op = f"aten.logical_{ctx.op_type.lower()}"
-    return ctx.build.emit(op, a=ctx.tensor(0), b=ctx.tensor(1))
+    """Computed on 0 and 1: their product, maximum or inequality."""
+    a, b = (_bits(ctx, ctx.tensor(i)) for i in (0, 1))
+    if ctx.op_type == "Xor":
+        return ctx.build.emit("aten.ne.Tensor", a=a, b=b)
+    op = "aten.mul.Tensor" if ctx.op_type == "And" else "aten.maximum"
+    zero = ctx.build.scalar(0, DType.I32)
+    return ctx.build.emit("aten.ne.Tensor", a=ctx.build.emit(op, a=a, b=b), b=zero)
 
 
 @converts("Not")
 def logical_not(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.logical_not", x=ctx.tensor(0))
+    zero = ctx.build.scalar(0, DType.I32)
+    return ctx.build.emit("aten.eq.Tensor", a=_bits(ctx, ctx.tensor(0)), b=zero)
+
+
+def _bits(ctx: NodeContext, x: Tensor) -> Tensor:
+    """A boolean tensor as 0 and 1 of int32; others as they are."""
+    if x.dtype is not DType.B8:
+        return x
+    return ctx.build.emit("aten._to_copy", x=x, dtype="i32")
+
+
+@converts("IsNaN")
+def is_nan(ctx: NodeContext) -> Tensor:
+    return ctx.build.emit("aten.ne.Tensor", a=ctx.tensor(0), b=ctx.tensor(0))
+
+
+@converts("ThresholdedRelu")
+def thresholded_relu(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    threshold = ctx.build.scalar(ctx.number("alpha", 1.0), x.dtype)
+    above = ctx.build.emit("aten.gt.Tensor", a=x, b=threshold)
+    return ctx.build.emit("aten.where.self", condition=above, a=x, b=ctx.build.scalar(0, x.dtype))
 
 
 @converts("Clip")

@@ -14,6 +14,8 @@ def batch_norm(ctx: NodeContext) -> Tensor:
     if ctx.integer("training_mode", 0):
         raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")
     ctx.refuse_extra_outputs()
+    if ctx.opset < 9 and not ctx.integer("spatial", 1):
+        raise Unsupported("statistics for each element (spatial = 0) are not supported")
     return ctx.build.emit(
         "aten._native_batch_norm_legit_no_training",
         x=ctx.tensor(0),

@@ -48,6 +48,8 @@ def _axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
     dims = [ctx.axis(d, len(shape)) for d in dims]
     index = 1 if ctx.opset < 11 else 2
     scales, sizes = ctx.constant(index), ctx.constant_ints(3)
+    if ctx.opset < 9:
+        scales = np.array(ctx.floats("scales"))
     if sizes:
         pairs = [(n, n / shape[d]) for n, d in zip(sizes, dims, strict=False) if shape[d]]
     elif scales is not None:

@@ -8,8 +8,8 @@ from onnx import TensorProto
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx import fold
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import SMALL_INTEGERS, dtype_of, type_name
 from spirloom.onnx.table import Unsupported, Value, converts
-from spirloom.onnx.types import SMALL_INTEGERS, dtype_of, type_name
 
 
 @converts("Identity")
@@ -64,6 +64,11 @@ def unsqueeze(ctx: NodeContext) -> Tensor:
     return ctx.build.view(x, fold.unsqueezed(ctx, x.shape))
 
 
+@converts("CastLike")
+def cast_like(ctx: NodeContext) -> Tensor:
+    return _cast(ctx, ctx.tensor(0), ctx.tensor(1).dtype)
+
+
 @converts("Cast")
 def cast(ctx: NodeContext) -> Tensor:
     x, target = ctx.tensor(0), ctx.integer("to", 0)
@@ -75,8 +80,12 @@ def cast(ctx: NodeContext) -> Tensor:
             f"a computed tensor cannot be cast to {type_name(target)}: its values may not fit "
             "the 32 bits Spirloom has"
         )
+    return _cast(ctx, x, dtype)
+
+
+def _cast(ctx: NodeContext, x: Tensor, dtype: DType) -> Tensor:
     if dtype is x.dtype:
         return x
-    if dtype is DType.B8:
+    if dtype is DType.B8 and x.dtype in (DType.F32, DType.F16, DType.I32):
         return ctx.build.emit("aten.ne.Tensor", a=x, b=ctx.build.scalar(0, x.dtype))
     return ctx.build.emit("aten._to_copy", x=x, dtype=str(dtype))

@@ -1,0 +1,44 @@
+"""Runs a graph with the operators' NumPy references, in float64: the front end's own oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from spirloom.ir import ArgValue, Array, DType, Graph, Tensor
+
+from codegen import load_library
+
+ROOT = Path(__file__).resolve().parents[2]
+OPS = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"]).ops
+
+
+def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs by name; every tensor is rounded to its dtype, as on a device."""
+    values: dict[Tensor, Array] = {}
+    for tensor in graph.inputs:
+        assert inputs[tensor.name].shape == tensor.shape
+        values[tensor] = inputs[tensor.name]
+    for tensor in graph.tensors():
+        if tensor.data is not None:
+            values[tensor] = tensor.data
+    for node in graph.nodes:
+        op = OPS[node.op]
+        args = {a.name: _wide(v, values) for a, v in zip(op.args, node.args, strict=True)}
+        with np.errstate(all="ignore"):
+            results = op.reference(args)
+        for tensor, result in zip(node.outputs, results, strict=True):
+            assert result.shape == tensor.shape, f"{node.op}: {result.shape}, not {tensor.shape}"
+            values[tensor] = result.astype(tensor.dtype.numpy)
+    return {tensor.name: values[tensor] for tensor in graph.outputs}
+
+
+def _wide(value: ArgValue, values: Mapping[Tensor, Array]) -> object:
+    """An argument as references take it."""
+    if isinstance(value, Tensor):
+        wide = {DType.F32: np.float64, DType.F16: np.float64, DType.B8: np.bool_}
+        return values[value].astype(wide.get(value.dtype, np.int64))
+    if isinstance(value, tuple):
+        return [_wide(v, values) if isinstance(v, Tensor) else v for v in value]
+    return value
