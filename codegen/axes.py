@@ -34,7 +34,7 @@ def load_axes(fields: Fields, signature: Signature) -> Axes:
     fields.need("dtypes")
     dtypes = as_words(fields.need("dtypes"), DType, "DType")
     storages_node = fields.get("storages")
-    storages = tuple(Storage)
+    storages: tuple[Storage, ...] = tuple(Storage)
     if storages_node is not None:
         storages = as_words(storages_node, Storage, "Storage")
     no_storage = _no_storage(fields, storages, storages_node)
@@ -68,7 +68,9 @@ def _no_storage(
     for storage in Storage:
         if storage not in storages and storage not in reasons:
             assert storages_node is not None
-            message = f"Storage '{storage}' is left out; say why: no_storage: {{{storage}: REASON}}."
+            message = (
+                f"Storage '{storage}' is left out; say why: no_storage: {{{storage}: REASON}}."
+            )
             raise SpecError.at(storages_node.position, message)
     return reasons
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping as Map
+from collections.abc import Iterator
+from collections.abc import Mapping as Map
 
 from codegen.errors import SpecError, one_of
-from codegen.fields import as_bool, as_float, as_int, as_mapping, as_scalar, as_sequence, as_words
-from codegen.fields import Fields
+from codegen.fields import (
+    Fields,
+    as_bool,
+    as_float,
+    as_int,
+    as_mapping,
+    as_scalar,
+    as_sequence,
+    as_words,
+)
 from codegen.signature import Signature, scalar_value
 from codegen.spec import Arg, ArgType, CaseValue, Kernel, TensorCase, TestCase, Tolerance
 from codegen.vocabulary import MAX_RANK, DType, Storage

@@ -23,10 +23,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python3 -m codegen", description="Operator specs and templates to GLSL and C++ tables."
+        prog="python3 -m codegen",
+        description="Operator specs and templates to GLSL and C++ tables.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_generate(commands.add_parser("generate", help="write GLSL, manifest.json and C++ to a folder"))
+    _add_generate(
+        commands.add_parser("generate", help="write GLSL, manifest.json and C++ to a folder")
+    )
     check = commands.add_parser("check", help="parse, type-check and render, but write nothing")
     _add_inputs(check)
     check.set_defaults(run=_check)
@@ -60,7 +63,9 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--library", default="spirloom::shaders_all", help="its name in messages")
     parser.add_argument("--function", default="AllShaders", help="the C++ function that returns it")
-    parser.add_argument("--depfile", type=Path, metavar="FILE", help="name every file that was read")
+    parser.add_argument(
+        "--depfile", type=Path, metavar="FILE", help="name every file that was read"
+    )
     parser.set_defaults(run=_generate)
 
 

@@ -43,7 +43,11 @@ class CppWriter:
     """Renders the C++ of a library."""
 
     def __init__(self, templates: Path, library: str, function: str, digest: int) -> None:
-        self._facts = {"library": quoted(library), "function": function, "digest": f"0x{digest:016x}"}
+        self._facts = {
+            "library": quoted(library),
+            "function": function,
+            "digest": f"0x{digest:016x}",
+        }
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(templates),
             undefined=jinja2.StrictUndefined,
@@ -134,7 +138,9 @@ class OpCode:
                 wanted = f"eval.At({first}, 0).dtype" if is_list else f"{first}.dtype"
             if wanted:
                 kind = "list" if arg.type is ArgType.TENSORS else "tensor"
-                rows.append({"name": arg.name, "arg": f"arg_{arg.name}", "kind": kind, "wanted": wanted})
+                rows.append(
+                    {"name": arg.name, "arg": f"arg_{arg.name}", "kind": kind, "wanted": wanted}
+                )
         return rows
 
     @property
@@ -215,7 +221,12 @@ class KernelCode:
     def push(self) -> dict[str, object]:
         """The push-constant block's members."""
         members = [
-            {"kind": m.value.kind.value, "offset": m.offset, "count": m.count, "value": _code(m.value)}
+            {
+                "kind": m.value.kind.value,
+                "offset": m.offset,
+                "count": m.count,
+                "value": _code(m.value),
+            }
             for m in self._kernel.push
         ]
         return {"members": members, "locals": self._locals([m.value for m in self._kernel.push])}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from codegen.errors import Position, SpecError, one_of
+from codegen.errors import SpecError, one_of
 from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, describe
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
@@ -32,7 +32,9 @@ class Fields:
         for entry in mapping.entries:
             if entry.key.text not in known:
                 message = f"Key '{entry.key.text}' is unknown in {what}; "
-                raise SpecError.at(entry.key.position, message + f"known keys are: {one_of(known)}.")
+                raise SpecError.at(
+                    entry.key.position, message + f"known keys are: {one_of(known)}."
+                )
         return cls(mapping, what)
 
     def get(self, name: str) -> Node | None:
@@ -146,7 +148,9 @@ def check_name(scalar: Scalar, what: str, *, lower: bool = False) -> str:
     """The scalar, which must be a name that GLSL, C++ and Python all accept."""
     if not _NAME.fullmatch(scalar.text) or (lower and scalar.text != scalar.text.lower()):
         rule = "lower-case letters" if lower else "letters"
-        message = f"{what} '{scalar.text}' is not a name: {rule}, digits and single '_' between them."
+        message = (
+            f"{what} '{scalar.text}' is not a name: {rule}, digits and single '_' between them."
+        )
         raise SpecError.at(scalar.position, message)
     return scalar.text
 

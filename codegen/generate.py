@@ -33,7 +33,7 @@ class Request:
 
 
 def generate(request: Request) -> list[str]:
-    """Writes the products; returns the names of the files that changed. Fails before writing any."""
+    """Writes the products and returns the names of changed files. Fails before writing any."""
     library = load_library(request.spec_dirs, request.template_dirs)
     shaders = render_all(library)
     digest = library_digest(library.variants)
@@ -89,4 +89,6 @@ def _write_depfile(request: Request, library: Library) -> None:
 
 
 def _escaped(path: Path) -> str:
-    return str(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")
+    return (
+        str(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")
+    )

@@ -22,7 +22,7 @@ from codegen.operands import load_operands
 from codegen.signature import Signature
 from codegen.spec import Constant, Kernel, PushMember
 from codegen.templates import Templates, merge
-from codegen.vocabulary import MAX_CONSTANTS, MAX_PUSH_BYTES, Capability
+from codegen.vocabulary import CONTEXT_NAMES, MAX_CONSTANTS, MAX_PUSH_BYTES, Capability
 from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _SIDECAR_KEYS = (
@@ -63,7 +63,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     placed = dataclasses.replace(scope, storages=True)
     dispatch = _dispatch_scope(placed)
     repeat = _optional(fields, "repeat", scope, Kind.INT)
-    kernel = Kernel(
+    return Kernel(
         name=check_name(name, "Kernel name", lower=True),
         template=template.text,
         when=_optional(fields, "when", scope, Kind.BOOL),
@@ -81,7 +81,6 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         portable=fields.flag("portable", True),
         position=name.position if own.get("name") else own.node.position,
     )
-    return kernel
 
 
 def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
@@ -108,6 +107,10 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
     if node is not None:
         entries = as_mapping(node, "'params'").entries
         declared = {check_name(e.key, "Param"): plain(e.value) for e in entries}
+    taken = CONTEXT_NAMES.intersection(declared)
+    if taken:
+        message = f"Param '{min(taken)}' is a name that every template has; choose another."
+        raise SpecError.at(node.position if node else template.position, message)
     given: dict[str, object] = {}
     for entry in own.entries("params"):
         if entry.key.text not in declared:
@@ -117,7 +120,9 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
         given[entry.key.text] = plain(entry.value)
     missing = [name for name, value in declared.items() if value is None and name not in given]
     if missing:
-        message = f"Param '{missing[0]}' of template {template.text} is missing; add it to 'params'."
+        message = (
+            f"Param '{missing[0]}' of template {template.text} is missing; add it to 'params'."
+        )
         raise SpecError.at(own.node.position, message)
     return {**declared, **given}
 
@@ -135,7 +140,9 @@ def _push(fields: Fields, scope: Scope) -> Iterator[PushMember]:
         member = PushMember(name, kind, value.length, offset, value, entry.key.position)
         offset += member.size
         if offset > MAX_PUSH_BYTES:
-            message = f"Push constants up to '{name}' take {offset} bytes; the limit is {MAX_PUSH_BYTES}."
+            message = (
+                f"Push constants up to '{name}' take {offset} bytes; the limit is {MAX_PUSH_BYTES}."
+            )
             raise SpecError.at(entry.key.position, message)
         yield member
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from codegen.cases import load_case, load_tolerance
-from codegen.errors import ErrorList, SpecError
+from codegen.errors import ErrorList, Position, SpecError
 from codegen.expr.types import Kind, Variable
 from codegen.fields import Fields, as_sequence, check_name
 from codegen.kernels import load_kernel
@@ -173,7 +172,7 @@ def _check_unique(ops: Sequence[Op]) -> None:
         ("Spec name", [(op.short_name, op.position) for op in ops]),
         ("Kernel", [(kernel.name, kernel.position) for op in ops for kernel in op.kernels]),
     ):
-        first = {}
+        first: dict[str, Position] = {}
         for name, position in claims:
             known = first.setdefault(name, position)
             if known is not position:

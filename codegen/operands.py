@@ -39,7 +39,9 @@ def load_operands(
         position = entry_or_none.key.position if entry_or_none else tensor.position
         operand = _operand(tensor, override, signature, axes, position)
         if operand.is_list and not repeats:
-            message = f"'{operand.name}' is a list; 'repeat' says how many dispatches bind its elements."
+            message = (
+                f"'{operand.name}' is a list; 'repeat' says how many dispatches bind its elements."
+            )
             raise SpecError.at(fields.node.position, message)
         operands.append(operand)
     if len(operands) > MAX_BINDINGS:
@@ -52,7 +54,9 @@ def _operand(
     tensor: Arg | Output, override: Node | None, signature: Signature, axes: Axes, position: object
 ) -> Operand:
     node = Mapping(tensor.position, ()) if override is None else override
-    fields = Fields.of(as_mapping(node, f"tensor '{tensor.name}'"), f"tensor '{tensor.name}'", _KEYS)
+    fields = Fields.of(
+        as_mapping(node, f"tensor '{tensor.name}'"), f"tensor '{tensor.name}'", _KEYS
+    )
     is_output = isinstance(tensor, Output)
     access_node = fields.get("access")
     access = Access.WRITE if is_output else Access.READ
@@ -140,7 +144,9 @@ def _pack(fields: Fields, signature: Signature) -> Pack | None:
     if match is None:
         message = "A pack is a call of a packing op, e.g. spirloom.pack_x(weight, groups)."
         raise SpecError.at(scalar.position, message)
-    return Pack(match[1], tuple(_pack_args(scalar, match.start(2), match[2], signature)), scalar.position)
+    return Pack(
+        match[1], tuple(_pack_args(scalar, match.start(2), match[2], signature)), scalar.position
+    )
 
 
 def _pack_args(scalar: Scalar, offset: int, text: str, signature: Signature) -> Iterator[Expr]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import re
 import sys
@@ -20,8 +21,22 @@ if TYPE_CHECKING:
     import numpy
 
 _BUILTINS = {
-    f.__name__: f
-    for f in (abs, bool, float, int, len, list, max, min, range, reversed, round, sum, tuple, zip)
+    name: getattr(builtins, name)
+    for name in (
+        "abs",
+        "bool",
+        "float",
+        "int",
+        "len",
+        "list",
+        "max",
+        "min",
+        "range",
+        "round",
+        "sum",
+        "tuple",
+        "zip",
+    )
 }
 _FUNCTION = re.compile(r"([A-Za-z_]\w*)\.([A-Za-z_]\w*)")
 
@@ -49,7 +64,9 @@ class Reference:
             result = call(*(args[name] for name in self.args))
         else:
             if not self._compiled:
-                self._compiled.append(compile(self.text.strip(), f"<reference {self.text}>", "eval"))
+                self._compiled.append(
+                    compile(self.text.strip(), f"<reference {self.text}>", "eval")
+                )
             names: dict[str, object] = {"__builtins__": _BUILTINS, "np": np}
             names |= {file.stem: load_module(self.folder, file.stem) for file in self.files}
             result = eval(self._compiled[0], names, dict(args))
@@ -60,7 +77,9 @@ def load_reference(scalar: Scalar, folder: Path, args: Iterable[str]) -> Referen
     """Checks that the expression parses and that every name in it exists."""
     names = tuple(args)
     tree = parse_tree(scalar.text.strip(), scalar)
-    bound = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
     bound |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     files: dict[str, Path] = {}
     for node in ast.walk(tree):

@@ -13,15 +13,17 @@ from codegen.errors import Position, SpecError
 from codegen.lines import LineDirectives
 from codegen.spec import BoundTensor, Constant, PushMember, Variant
 from codegen.templates import Templates
-from codegen.vocabulary import COMMON_EXTENSIONS
+from codegen.vocabulary import COMMON_EXTENSIONS, CONTEXT_NAMES
 from codegen.yaml_reader import read_text
 
-# Names that templates have for other things than their params.
-CONTEXT_NAMES = frozenset(
-    {"variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup"}
+_TEMPLATE_BUGS = (
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
 )
-
-_TEMPLATE_BUGS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 class _Undefined(jinja2.StrictUndefined):

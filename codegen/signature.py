@@ -92,7 +92,9 @@ def _arg(entry: Entry, index: int) -> Arg:
     word = text.strip()
     match = _TYPE.fullmatch(word)
     if match is None or not _fits(match):
-        message = f"Argument type '{word}' is not one of: tensor, tensor<DTYPE>, tensor<any>, tensor?, "
+        message = (
+            f"Argument type '{word}' is not one of: tensor, tensor<DTYPE>, tensor<any>, tensor?, "
+        )
         message += "tensor[], int, float, bool, str, int[], int[N]."
         raise SpecError.at(scalar.position, message)
     list_text = match["list"]
@@ -127,7 +129,9 @@ def _with_default(arg: Arg, text: str, scalar: Scalar, offset: int) -> Arg:
     value_text = text.strip()
     at = Scalar(scalar.at(offset + len(text) - len(text.lstrip())), value_text, False, True)
     if arg.type.is_tensor:
-        raise SpecError.at(at.position, "A tensor has no default; write 'tensor?' if it may be absent.")
+        raise SpecError.at(
+            at.position, "A tensor has no default; write 'tensor?' if it may be absent."
+        )
     return Arg(
         arg.name,
         arg.type,
@@ -157,7 +161,9 @@ def scalar_value(arg: Arg, scalar: Scalar) -> Value:
         raise SpecError.at(scalar.position, f"A value is expected for '{arg.name}', not '{text}'.")
     if arg.type is not ArgType.INTS:
         return literal.value
-    values = literal.value if isinstance(literal.value, tuple) else (literal.value,) * (arg.length or 1)
+    values = (
+        literal.value if isinstance(literal.value, tuple) else (literal.value,) * (arg.length or 1)
+    )
     if arg.length is not None and len(values) != arg.length:
         message = f"'{arg.name}' takes {arg.length} ints, not {len(values)}."
         raise SpecError.at(scalar.position, message)
@@ -197,7 +203,9 @@ def _like(scalar: Scalar, scope: Scope) -> tuple[Expr, Expr]:
     variable = scope.variables.get(name.strip())
     if word != "like" or variable is None or variable.kind is not Kind.TENSOR:
         tensors = one_of(n for n, v in scope.variables.items() if v.kind is Kind.TENSOR)
-        message = f"An output is '{{shape: EXPR, dtype: EXPR}}' or 'like ARG', ARG one of: {tensors}."
+        message = (
+            f"An output is '{{shape: EXPR, dtype: EXPR}}' or 'like ARG', ARG one of: {tensors}."
+        )
         raise SpecError.at(scalar.position, message)
     return tuple(  # type: ignore[return-value]
         Apply(kind, operation, (variable,), None, variable.names)
@@ -215,7 +223,7 @@ def _dtype(scalar: Scalar, scope: Scope) -> Expr:
 
 
 def _ordered(lets: list[Let], checks: Iterable[Check]) -> Iterator[Let | Check]:
-    """Each check as soon as the names it uses are known: what a check refuses, a later let may trust."""
+    """Each check as soon as the names it uses are known: later lets may trust what it ensures."""
     waiting = list(checks)
     known = {let.name for let in lets}
     for let in [None, *lets]:

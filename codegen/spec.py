@@ -83,7 +83,7 @@ AxisValue = DType | Storage | int
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of a kernel's variants. `of` says which value a call needs; None: the node's storage."""
+    """A dimension of a kernel's variants. `of`: which value a call needs; None: the node's."""
 
     name: str
     values: tuple[AxisValue, ...]
@@ -249,7 +249,7 @@ CaseValue = Value | TensorCase | tuple[TensorCase, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class TestCase:
-    """A call to test: a value for every arg (None: an absent tensor), and which variants it is for."""
+    """A call to test: a value for every arg (None: absent), and which variants it is for."""
 
     __test__ = False  # not a pytest class
 

@@ -133,6 +133,11 @@ COMMON_EXTENSIONS = (
     "GL_GOOGLE_cpp_style_line_directive",
 )
 
+# Names that templates have for other things than their params.
+CONTEXT_NAMES = frozenset(
+    {"variant", "dtype", "storage", "tensors", "t", "push", "constants", "workgroup"}
+)
+
 MAX_RANK = 8
 MAX_BINDINGS = 16
 MAX_CONSTANTS = 12

@@ -13,7 +13,7 @@ from codegen.errors import Position, SpecError
 try:
     from yaml import CSafeLoader as _Loader
 except ImportError:  # PyYAML without libyaml
-    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+    from yaml import SafeLoader as _Loader
 
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 50
@@ -205,7 +205,7 @@ def _reader_position(file: str, text: str) -> Position:
     for number, line in enumerate(text.split("\n"), start=1):
         for column, char in enumerate(line, start=1):
             code = ord(char)
-            if (code < 32 and char not in "\t\r") or 127 <= code < 160 and code != 133:
+            if (code < 32 and char not in "\t\r") or (127 <= code < 160 and code != 133):
                 return Position(file, number, column)
             if 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
                 return Position(file, number, column)

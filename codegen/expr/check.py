@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from codegen.errors import Position, SpecError, one_of
@@ -322,12 +322,16 @@ class _Checker:
     def comprehension(self, tree: ast.ListComp) -> Expr:
         loop = tree.generators[0]
         if len(tree.generators) != 1 or loop.is_async or not isinstance(loop.target, ast.Name):
-            raise self.fail(tree, "A comprehension has one `for NAME in INTS` and at most one `if`.")
+            raise self.fail(
+                tree, "A comprehension has one `for NAME in INTS` and at most one `if`."
+            )
         if loop.target.id in self._scope.variables:
             message = f"Name '{loop.target.id}' has a meaning here already; choose another."
             raise self.fail(loop.target, message)
         if len(loop.ifs) > 1:
-            raise self.fail(loop.ifs[1], "A comprehension has at most one `if`; join them by `and`.")
+            raise self.fail(
+                loop.ifs[1], "A comprehension has at most one `if`; join them by `and`."
+            )
         iterable = self.expect(self.check(loop.iter), (Kind.INTS,), loop.iter)
         variable = Variable(Kind.INT, loop.target.id, Origin.LOOP)
         inner = _Checker(self._where, self._shift, self._scope.with_variable(variable))
@@ -368,7 +372,7 @@ class _Checker:
         return result
 
 
-_METHODS = {
+_METHODS: dict[type[ast.expr], Callable[..., Expr]] = {
     ast.Constant: _Checker.constant,
     ast.Name: _Checker.name,
     ast.UnaryOp: _Checker.unary,

@@ -28,14 +28,18 @@ def evaluate(expression: Expr, values: Environment) -> Value:
         case Variable():
             return values[expression.name]
         case Apply():
-            return expression.operation.evaluate(*(evaluate(x, values) for x in expression.operands))
+            return expression.operation.evaluate(
+                *(evaluate(x, values) for x in expression.operands)
+            )
         case ListOf():
             return cast("tuple[int, ...]", tuple(evaluate(x, values) for x in expression.operands))
         case Logic():
             left = bool(evaluate(expression.left, values))
             return bool(evaluate(expression.right, values)) if left == expression.is_and else left
         case Conditional():
-            chosen = expression.then if evaluate(expression.condition, values) else expression.otherwise
+            chosen = (
+                expression.then if evaluate(expression.condition, values) else expression.otherwise
+            )
             return evaluate(chosen, values)
         case Comprehension():
             return _comprehension(expression, values)
@@ -44,7 +48,8 @@ def evaluate(expression: Expr, values: Environment) -> Value:
 def _comprehension(loop: Comprehension, values: Environment) -> tuple[int, ...]:
     result: list[int] = []
     for value in cast("tuple[int, ...]", evaluate(loop.iterable, values)):
-        inner = {**values, loop.variable.name: value}
+        inner: dict[str, Value] = {**values}
+        inner[loop.variable.name] = value
         if loop.condition is None or evaluate(loop.condition, inner):
             result.append(cast(int, evaluate(loop.element, inner)))
     return semantics.ints(result)

@@ -69,11 +69,11 @@ FUNCTIONS: dict[str, tuple[Signature, ...]] = {
     "replace": (_form("ints int int -> ints", semantics.replace, "eval.Replace({}, {}, {})"),),
     "insert": (_form("ints int int -> ints", semantics.insert, "eval.Insert({}, {}, {})"),),
     "remove": (_form("ints ints -> ints", semantics.remove, "eval.Remove({}, {})"),),
-    "sum_dims": (
-        _form("tensors int int -> int", semantics.sum_dims, "eval.SumDims({}, {}, {})"),
-    ),
+    "sum_dims": (_form("tensors int int -> int", semantics.sum_dims, "eval.SumDims({}, {}, {})"),),
     "present": (_form("tensor -> bool", lambda x: x.present, "{}.present"),),
-    "nchw": (_form("ints -> ints", lambda v: semantics.pad_left(v, 4, 1), "eval.PadLeft({}, 4, 1)"),),
+    "nchw": (
+        _form("ints -> ints", lambda v: semantics.pad_left(v, 4, 1), "eval.PadLeft({}, 4, 1)"),
+    ),
     "min": (_form("ints -> int", semantics.least, "eval.Min({})"),),
     "max": (_form("ints -> int", semantics.greatest, "eval.Max({})"),),
 }
@@ -118,8 +118,10 @@ NOT = Operation(operator.not_, "!{}", atomic=False)
 TO_FLOAT = Operation(float, "static_cast<double>({})")
 TO_DTYPE = Operation(semantics.to_dtype, "eval.ToDType({})")
 
-_EQUALITY = frozenset(Kind) - {Kind.TENSOR, Kind.TENSORS}
-_ORDER = frozenset({INT, FLOAT})
+_EQUALITY: frozenset[Kind] = frozenset(
+    kind for kind in Kind if kind not in (Kind.TENSOR, Kind.TENSORS)
+)
+_ORDER: frozenset[Kind] = frozenset({INT, FLOAT})
 COMPARISONS: dict[str, tuple[frozenset[Kind], Operation]] = {
     "==": (_EQUALITY, Operation(operator.eq, "{} == {}", atomic=False)),
     "!=": (_EQUALITY, Operation(operator.ne, "{} != {}", atomic=False)),
@@ -135,10 +137,10 @@ INDEX_TENSORS = Operation(semantics.at, "eval.At({}, {})")
 SLICE = Operation(semantics.slice_of, "eval.Slice({}, {}, {})")
 
 ATTRIBUTES: dict[str, tuple[Kind, Operation]] = {
-    "shape": (INTS, Operation(lambda x: x.shape, "{}.shape")),
+    "shape": (INTS, Operation(operator.attrgetter("shape"), "{}.shape")),
     "rank": (INT, Operation(lambda x: len(x.shape), _size("{}.shape"))),
-    "dtype": (Kind.DTYPE, Operation(lambda x: x.dtype, "{}.dtype")),
-    "storage": (Kind.STORAGE, Operation(lambda x: x.storage, "{}.storage")),
+    "dtype": (Kind.DTYPE, Operation(operator.attrgetter("dtype"), "{}.dtype")),
+    "storage": (Kind.STORAGE, Operation(operator.attrgetter("storage"), "{}.storage")),
 }
 
 

@@ -167,7 +167,7 @@ def pad_right(v: Ints, n: int, value: int) -> Ints:
 def replace(v: Ints, i: int, value: int) -> Ints:
     index(v, i)
     at = i % len(v)
-    return v[:at] + (value,) + v[at + 1 :]
+    return (*v[:at], value, *v[at + 1 :])
 
 
 def insert(v: Ints, i: int, value: int) -> Ints:
@@ -175,7 +175,7 @@ def insert(v: Ints, i: int, value: int) -> Ints:
     if not -len(v) <= i <= len(v):
         raise EvalError(f"Index ({i}) is out of range of a list of {len(v)}.")
     at = i + len(v) if i < 0 else i
-    return ints(v[:at] + (value,) + v[at:])
+    return ints((*v[:at], value, *v[at:]))
 
 
 def remove(v: Ints, indices: Ints) -> Ints:

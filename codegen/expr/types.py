@@ -36,7 +36,17 @@ class TensorType:
     present: bool = True
 
 
-Value = int | float | bool | str | DType | Storage | tuple[int, ...] | TensorType | tuple[TensorType, ...]
+Value = (
+    int
+    | float
+    | bool
+    | str
+    | DType
+    | Storage
+    | tuple[int, ...]
+    | TensorType
+    | tuple[TensorType, ...]
+)
 Environment = Mapping[str, Value]
 
 
