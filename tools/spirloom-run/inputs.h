@@ -1,0 +1,21 @@
+// Brings .npy files to a model's inputs.
+#ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_INPUTS_H_
+#define SPIRLOOM_TOOLS_SPIRLOOM_RUN_INPUTS_H_
+
+#include <span>
+#include <vector>
+
+#include "spirloom/model.h"
+#include "tools/spirloom-run/npy.h"
+#include "tools/spirloom-run/options.h"
+
+namespace spirloom::run {
+
+// Reads the file for each of the model's inputs, in the model's order. Fails with kInvalidArgument
+// for an unknown, repeated or missing name or an array of another dtype or shape, naming both.
+Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
+                                      std::span<const NamedFile> files);
+
+}  // namespace spirloom::run
+
+#endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_INPUTS_H_

@@ -1,0 +1,264 @@
+#include "tools/spirloom-run/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "runtime/graph/graph.h"
+#include "runtime/graph/mapped_file.h"
+
+namespace spirloom::run {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kMaxRankRead = 32;  // NumPy's own limit
+
+struct TypeName {
+  std::string_view descr;
+  DType dtype;
+};
+
+// The first name of each dtype is the one that is written.
+constexpr std::array<TypeName, 9> kTypes{{{"<f4", DType::kF32},
+                                          {"<f2", DType::kF16},
+                                          {"<i4", DType::kI32},
+                                          {"|i1", DType::kI8},
+                                          {"|u1", DType::kU8},
+                                          {"|b1", DType::kB8},
+                                          {"<i1", DType::kI8},
+                                          {"<u1", DType::kU8},
+                                          {"<b1", DType::kB8}}};
+
+Status Invalid(std::string message) { return Status(StatusCode::kInvalidFile, std::move(message)); }
+
+struct Header {
+  std::optional<std::string> descr;
+  std::optional<bool> fortran_order;
+  std::optional<Shape> shape;
+};
+
+// Reads the header, a Python dict literal of strings, bools and a tuple of ints.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : text_(text) {}
+
+  Result<Header> Parse() {
+    Header header;
+    if (!Take('{')) return Malformed("'{' is missing");
+    while (!Take('}')) {
+      const std::optional<std::string> key = TakeString();
+      if (!key) return Malformed("a key is missing");
+      if (!Take(':')) return Malformed("':' is missing");
+      if (!TakeValue(*key, header)) return Malformed("the value of '" + *key + "' is not valid");
+      if (!Take(',') && !Sees('}')) return Malformed("',' is missing");
+    }
+    if (!AtEnd()) return Malformed("text follows the dict");
+    if (!header.descr) return Malformed("'descr' is missing");
+    if (!header.fortran_order) return Malformed("'fortran_order' is missing");
+    if (!header.shape) return Malformed("'shape' is missing");
+    return header;
+  }
+
+ private:
+  static Status Malformed(const std::string& why) {
+    return Invalid("The .npy header is malformed: " + why + ".");
+  }
+
+  void SkipSpace() {
+    while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n' || text_[0] == '\t')) {
+      text_.remove_prefix(1);
+    }
+  }
+
+  bool AtEnd() {
+    SkipSpace();
+    return text_.empty();
+  }
+
+  bool Sees(char c) {
+    SkipSpace();
+    return !text_.empty() && text_[0] == c;
+  }
+
+  bool Take(char c) {
+    if (!Sees(c)) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  bool TakeWord(std::string_view word) {
+    SkipSpace();
+    if (!text_.starts_with(word)) return false;
+    text_.remove_prefix(word.size());
+    return true;
+  }
+
+  std::optional<std::string> TakeString() {
+    if (!Sees('\'') && !Sees('"')) return std::nullopt;
+    const size_t end = text_.find(text_[0], 1);
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string value(text_.substr(1, end - 1));
+    text_.remove_prefix(end + 1);
+    return value;
+  }
+
+  std::optional<int64_t> TakeInt() {
+    SkipSpace();
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+    if (error != std::errc()) return std::nullopt;
+    text_.remove_prefix(static_cast<size_t>(end - text_.data()));
+    return value;
+  }
+
+  bool TakeValue(const std::string& key, Header& header) {
+    if (key == "descr") {
+      header.descr = TakeString();
+      if (!header.descr && Sees('[')) header.descr = "a structure";
+      return header.descr.has_value();
+    }
+    if (key == "fortran_order") {
+      header.fortran_order = TakeWord("True");
+      return *header.fortran_order || TakeWord("False");
+    }
+    if (key == "shape") return TakeShape(header);
+    return false;
+  }
+
+  bool TakeShape(Header& header) {
+    if (!Take('(')) return false;
+    Shape shape;
+    while (!Take(')')) {
+      const std::optional<int64_t> dim = TakeInt();
+      if (!dim || *dim < 0 || shape.size() == kMaxRankRead) return false;
+      shape.push_back(*dim);
+      if (!Take(',') && !Sees(')')) return false;
+    }
+    header.shape = std::move(shape);
+    return true;
+  }
+
+  std::string_view text_;
+};
+
+// The header's text and where the elements start.
+struct Sections {
+  std::string_view header;
+  size_t data;
+};
+
+Result<Sections> Split(std::span<const std::byte> file) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (!text.starts_with(kMagic)) return Invalid("It is not a .npy file: the magic is missing.");
+  const size_t version_at = kMagic.size();
+  if (file.size() < version_at + 2) return Invalid("The .npy file is truncated in its header.");
+  const int version = std::to_integer<int>(file[version_at]);
+  if (version < 1 || version > 3) {
+    return Invalid("The .npy version (" + std::to_string(version) + ") is not 1, 2 or 3.");
+  }
+  const size_t length_at = version_at + 2;
+  const size_t length_bytes = version == 1 ? 2 : 4;
+  if (file.size() < length_at + length_bytes) {
+    return Invalid("The .npy file is truncated in its header.");
+  }
+  size_t length = 0;
+  for (size_t i = 0; i < length_bytes; ++i) {
+    length |= std::to_integer<size_t>(file[length_at + i]) << (8 * i);
+  }
+  const size_t header_at = length_at + length_bytes;
+  if (length > file.size() - header_at) {
+    return Invalid("The .npy file is truncated in its header.");
+  }
+  return Sections{text.substr(header_at, length), header_at + length};
+}
+
+Result<DType> ToDType(const std::string& descr) {
+  for (const TypeName& type : kTypes) {
+    if (type.descr == descr) return type.dtype;
+  }
+  const std::string quoted = graph::Quote(descr);
+  if (!descr.empty() && descr[0] == '>') {
+    return Invalid("Element type " + quoted + " is big-endian; save the array little-endian.");
+  }
+  return Invalid("Element type " + quoted +
+                 " is not one of float32, float16, int32, int8, uint8, bool.");
+}
+
+Result<size_t> ByteSize(DType dtype, const Shape& shape) {
+  constexpr uint64_t kMaxBytes = std::numeric_limits<int64_t>::max();
+  uint64_t size = ElementSize(dtype);
+  for (int64_t dim : shape) {
+    const auto count = static_cast<uint64_t>(dim);
+    if (count != 0 && size > kMaxBytes / count) {
+      return Invalid("Shape " + ToString(shape) + " has too many elements.");
+    }
+    size *= count;
+  }
+  return static_cast<size_t>(size);
+}
+
+}  // namespace
+
+Result<Array> ParseNpy(std::span<const std::byte> file) {
+  SPIRLOOM_TRY_ASSIGN(const Sections sections, Split(file));
+  SPIRLOOM_TRY_ASSIGN(Header header, HeaderParser(sections.header).Parse());
+  Array array;
+  SPIRLOOM_TRY_ASSIGN(array.dtype, ToDType(*header.descr));
+  array.shape = std::move(*header.shape);
+  if (*header.fortran_order && array.shape.size() > 1) {
+    return Invalid("The array is column-major (Fortran order); save numpy.ascontiguousarray(x).");
+  }
+  SPIRLOOM_TRY_ASSIGN(const size_t size, ByteSize(array.dtype, array.shape));
+  const std::span<const std::byte> data = file.subspan(sections.data);
+  if (data.size() != size) {
+    return Invalid("The .npy file holds " + std::to_string(data.size()) +
+                   " bytes of elements, but " + LongName(array.dtype) + " " +
+                   ToString(array.shape) + " takes " + std::to_string(size) + ".");
+  }
+  array.bytes.assign(data.begin(), data.end());
+  return array;
+}
+
+Result<Array> ReadNpy(const std::string& path) {
+  SPIRLOOM_TRY_ASSIGN(const graph::MappedFile file, graph::MappedFile::Open(path));
+  Result<Array> array = ParseNpy(file.bytes());
+  if (!array.ok()) return std::move(array).status().While("reading " + path);
+  return array;
+}
+
+Status WriteNpy(const std::string& path, const Array& array) {
+  const auto* type = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const TypeName& name) { return name.dtype == array.dtype; });
+  std::string header =
+      "{'descr': '" + std::string(type->descr) + "', 'fortran_order': False, 'shape': (";
+  for (size_t i = 0; i < array.shape.size(); ++i) {
+    header += (i == 0 ? "" : ", ") + std::to_string(array.shape[i]);
+  }
+  header += array.shape.size() == 1 ? ",), }" : "), }";
+  // Elements start at a multiple of 64.
+  const size_t fixed = kMagic.size() + 4;
+  header.resize((fixed + header.size() + 1 + 63) / 64 * 64 - fixed - 1, ' ');
+  header += '\n';
+
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << kMagic << '\x01' << '\x00' << static_cast<char>(header.size() & 0xff)
+       << static_cast<char>(header.size() >> 8) << header;
+  file.write(reinterpret_cast<const char*>(array.bytes.data()),
+             static_cast<std::streamsize>(array.bytes.size()));
+  file.close();
+  if (!file) {
+    return Status(StatusCode::kInvalidArgument, "File '" + path + "' cannot be written: " +
+                                                    std::generic_category().message(errno) + ".");
+  }
+  return Status();
+}
+
+}  // namespace spirloom::run

@@ -1,0 +1,71 @@
+#include "tools/spirloom-run/options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace spirloom::run {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples:
+  spirloom-run digits.slg --input image=images.npy --output-dir out
+  spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
+  spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
+
+Exit codes: 0 done, 1 the run failed, 2 a wrong argument or input file.)";
+
+// Splits NAME=FILE; the name is up to the first '='.
+NamedFile SplitInput(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw CLI::ValidationError("--input", "'" + text + "' is not NAME=FILE.npy");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+ParseResult ParseCommandLine(int argc, const char* const* argv) {
+  Options options;
+  std::vector<std::string> inputs;
+  CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
+  app.footer(kFooter);
+  app.add_option("model", options.model, "The graph file (.slg)");
+  app.add_option("--input", inputs, "NAME=FILE.npy: an input of the graph; repeat for each")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--output-dir", options.output_dir,
+                 "Write each output to DIR/<name>.npy; made if absent");
+  app.add_option("--repeat", options.repeat, "Timed runs after the first (default 0)")
+      ->check(CLI::Range(0, 1000000));
+  app.add_option("--warmup", options.warmup, "Untimed runs between the first and those (default 0)")
+      ->check(CLI::Range(0, 1000000));
+  app.add_option("--device", options.device,
+                 "A device's index in --list-devices or part of its name");
+  const std::map<std::string, Storage> storages{
+      {"auto", Storage::kAuto}, {"buffer", Storage::kBuffer}, {"texture3d", Storage::kTexture3D}};
+  app.add_option("--storage", options.storage,
+                 "Where tensors live that do not ask for a storage: auto, buffer or texture3d")
+      ->transform(CLI::CheckedTransformer(storages));
+  app.add_option("--cache-dir", options.cache_dir,
+                 "Folder of the pipeline cache; 'none' for no cache");
+  app.add_flag("--profile", options.profile, "Print GPU times of each dispatch and op");
+  app.add_option("--trace", options.trace, "Write GPU times as a Chrome (Perfetto) trace");
+  app.add_option("--json", options.json, "Write times, memory and counts as JSON");
+  app.add_flag("--plan", options.plan, "Print what the graph became: dispatches, copies, memory");
+  app.add_flag("--validation", options.validation,
+               "Turn the Vulkan validation layers on; any message makes the run fail");
+  app.add_flag("--list-devices", options.list_devices, "List the devices and exit");
+  try {
+    app.parse(argc, argv);
+    for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
+    if (options.model.empty() && !options.list_devices) throw CLI::RequiredError("model");
+  } catch (const CLI::ParseError& error) {
+    const bool help = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    app.exit(error);
+    return {std::nullopt, help ? kSuccess : kUsage};
+  }
+  return {std::move(options), kSuccess};
+}
+
+}  // namespace spirloom::run

@@ -1,0 +1,48 @@
+// The command line of spirloom-run.
+#ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_OPTIONS_H_
+#define SPIRLOOM_TOOLS_SPIRLOOM_RUN_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spirloom/types.h"
+
+namespace spirloom::run {
+
+struct NamedFile {
+  std::string name;
+  std::string path;
+};
+
+struct Options {
+  std::string model;
+  std::vector<NamedFile> inputs;
+  std::string output_dir;  // empty: outputs are not written
+  int repeat = 0;          // timed runs after the first and the warm-up
+  int warmup = 0;
+  std::string device;
+  Storage storage = Storage::kAuto;
+  std::string cache_dir;
+  bool profile = false;
+  bool plan = false;
+  bool validation = false;
+  bool list_devices = false;
+  std::string trace;  // file names; empty: not wanted
+  std::string json;
+};
+
+// Exit codes: done; the run failed; the user asked for something that cannot be.
+enum ExitCode : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
+
+// Parses the command line. Returns an exit code instead of options when the program is done, having
+// printed help or an error.
+struct ParseResult {
+  std::optional<Options> options;
+  int exit_code = kSuccess;
+};
+ParseResult ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace spirloom::run
+
+#endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_OPTIONS_H_

@@ -1,0 +1,129 @@
+#include "tools/spirloom-run/session.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "spirloom/model.h"
+#include "spirloom/runtime.h"
+#include "tools/spirloom-run/inputs.h"
+#include "tools/spirloom-run/outputs.h"
+#include "tools/spirloom-run/profile_report.h"
+#include "tools/spirloom-run/stats_report.h"
+
+namespace spirloom::run {
+namespace {
+
+void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return Status();
+  return Status(StatusCode::kInvalidArgument, "File '" + path + "' cannot be written: " +
+                                                  std::generic_category().message(errno) + ".");
+}
+
+// The host's memory for a model's inputs and outputs.
+class Bindings {
+ public:
+  Bindings(std::vector<Array> inputs, std::span<const TensorInfo> outputs)
+      : inputs_(std::move(inputs)) {
+    for (const Array& input : inputs_) input_spans_.emplace_back(input.bytes);
+    for (const TensorInfo& output : outputs) output_bytes_.emplace_back(output.size);
+    for (std::vector<std::byte>& output : output_bytes_) output_spans_.emplace_back(output);
+  }
+  Bindings(const Bindings&) = delete;
+  Bindings& operator=(const Bindings&) = delete;
+
+  // Runs once; returns the time in milliseconds.
+  Result<double> Run(Model& model) {
+    const auto start = std::chrono::steady_clock::now();
+    SPIRLOOM_TRY(model.Run(input_spans_, output_spans_));
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    return time.count();
+  }
+
+  std::span<const std::vector<std::byte>> outputs() const { return output_bytes_; }
+
+ private:
+  std::vector<Array> inputs_;
+  std::vector<std::span<const std::byte>> input_spans_;
+  std::vector<std::vector<std::byte>> output_bytes_;
+  std::vector<std::span<std::byte>> output_spans_;
+};
+
+Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings) {
+  Timings timings;
+  SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, bindings.Run(model));
+  for (int i = 0; i < options.warmup; ++i) SPIRLOOM_TRY(bindings.Run(model).status());
+  for (int i = 0; i < options.repeat; ++i) {
+    SPIRLOOM_TRY_ASSIGN(const double time, bindings.Run(model));
+    timings.steady_ms.push_back(time);
+  }
+  return timings;
+}
+
+Status Report(const Options& options, const Runtime& runtime, const Model& model,
+              const Timings& timings) {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
+  if (options.profile) Print(ProfileReport(profile));
+  if (!options.trace.empty()) {
+    SPIRLOOM_TRY(WriteText(options.trace, TraceJson(profile, runtime.device().name)));
+  }
+  if (!options.json.empty()) {
+    SPIRLOOM_TRY(WriteText(options.json,
+                           StatsJson(options.model, runtime.device(), Name(options.storage),
+                                     model.stats(), timings, runtime.validation_message_count())));
+  }
+  if (options.repeat > 0 && !options.profile) {
+    Print(Summary(runtime.device(), model.stats(), timings));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status PrintDevices() {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DeviceInfo> devices, ListDevices());
+  Print(DeviceTable(devices));
+  return Status();
+}
+
+Status RunSession(const Options& options) {
+  if (!options.output_dir.empty()) SPIRLOOM_TRY(MakeFolder(options.output_dir));
+  RuntimeOptions runtime_options;
+  runtime_options.libraries = {&AllShaders()};
+  runtime_options.device = options.device;
+  runtime_options.cache_dir = options.cache_dir;
+  runtime_options.validation = options.validation;
+  SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(runtime_options));
+
+  ModelOptions model_options;
+  model_options.storage = options.storage;
+  model_options.profile = options.profile || !options.trace.empty();
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
+  if (options.plan) {
+    SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
+    Print(PlanReport(dispatches, model.stats()));
+  }
+  SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs, ReadInputs(model.inputs(), options.inputs));
+  Bindings bindings(std::move(inputs), model.outputs());
+  SPIRLOOM_TRY_ASSIGN(const Timings timings, RunAll(options, model, bindings));
+  if (!options.output_dir.empty()) {
+    SPIRLOOM_TRY(WriteOutputs(options.output_dir, model.outputs(), bindings.outputs()));
+  }
+  SPIRLOOM_TRY(Report(options, runtime, model, timings));
+  if (const uint64_t messages = runtime.validation_message_count(); messages > 0) {
+    return Status(StatusCode::kInternal,
+                  "The validation layers report " + std::to_string(messages) + " messages.");
+  }
+  return Status();
+}
+
+}  // namespace spirloom::run

@@ -1,0 +1,17 @@
+// Does what the command line asks for.
+#ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_SESSION_H_
+#define SPIRLOOM_TOOLS_SPIRLOOM_RUN_SESSION_H_
+
+#include "spirloom/status.h"
+#include "tools/spirloom-run/options.h"
+
+namespace spirloom::run {
+
+Status PrintDevices();
+
+// Loads the model, runs it, and writes and prints what is asked for.
+Status RunSession(const Options& options);
+
+}  // namespace spirloom::run
+
+#endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_SESSION_H_

@@ -1,0 +1,39 @@
+// Times and memory of a session, as JSON and in words.
+#ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_STATS_REPORT_H_
+#define SPIRLOOM_TOOLS_SPIRLOOM_RUN_STATS_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirloom/model.h"
+#include "spirloom/runtime.h"
+
+namespace spirloom::run {
+
+// Times in milliseconds.
+struct Timings {
+  double first_run_ms = 0;
+  std::vector<double> steady_ms;  // of the timed runs; empty when there were none
+
+  double SteadyMin() const;     // the first run's without timed runs
+  double SteadyMedian() const;  // likewise
+};
+
+// The most memory this process has had resident, in bytes; absent where the system does not tell.
+std::optional<uint64_t> PeakResidentBytes();
+
+std::string StatsJson(const std::string& model, const DeviceInfo& device, const char* storage,
+                      const LoadStats& stats, const Timings& timings, uint64_t validation_messages);
+
+// One line: device, load and run times.
+std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timings& timings);
+
+// The table of --list-devices.
+std::string DeviceTable(std::span<const DeviceInfo> devices);
+
+}  // namespace spirloom::run
+
+#endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_STATS_REPORT_H_

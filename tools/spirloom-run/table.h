@@ -1,0 +1,35 @@
+// Tables of text in aligned columns.
+#ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_TABLE_H_
+#define SPIRLOOM_TOOLS_SPIRLOOM_RUN_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spirloom::run {
+
+// Rows of cells under a heading. Columns marked by '>' are aligned to the right, others to the
+// left.
+class Table {
+ public:
+  // `alignment` has a character, '<' or '>', for each column.
+  Table(std::string alignment, std::vector<std::string> heading);
+
+  void AddRow(std::vector<std::string> cells);
+  // Lines of text, each ending with a newline.
+  std::string ToString() const;
+
+ private:
+  std::string alignment_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Returns `value` with `digits` decimals, e.g. "1.250".
+std::string Decimal(double value, int digits);
+// Returns e.g. "512 B", "1.5 KiB", "3.2 MiB".
+std::string Bytes(uint64_t bytes);
+
+}  // namespace spirloom::run
+
+#endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_TABLE_H_
