@@ -179,7 +179,7 @@ def _check_depth(text: str, file: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > _MAX_DEPTH:
+            if depth > _MAX_DEPTH + 1:
                 mark = event.start_mark
                 message = f"Nesting is deeper than {_MAX_DEPTH} levels."
                 raise SpecError.at(Position(file, mark.line + 1, mark.column + 1), message)
