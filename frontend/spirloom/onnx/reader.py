@@ -54,11 +54,21 @@ def _check(model: ModelProto, path: Path, opset: int) -> None:
     known = opset <= onnx.defs.onnx_opset_version() and model.ir_version <= onnx.IR_VERSION
     if not known or model.ByteSize() > _CHECKER_LIMIT:
         return
+    # The checker wants shapes of inputs and outputs, which the importer can do without.
+    infos = [*model.graph.input, *model.graph.output]
+    shapeless = [i for i in infos if not i.type.tensor_type.HasField("shape")]
+    for info in shapeless:
+        if info.type.HasField("tensor_type"):
+            info.type.tensor_type.shape.SetInParent()
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         reason = str(error).strip().splitlines()[0]
         raise ImportFailure(f"{path} is not a valid ONNX model: {reason}") from error
+    finally:
+        for info in shapeless:
+            if info.type.HasField("tensor_type"):
+                info.type.tensor_type.ClearField("shape")
 
 
 def _tensors(graph: GraphProto) -> list[TensorProto]:

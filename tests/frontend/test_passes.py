@@ -1,0 +1,268 @@
+"""Each pass: what it changes, and that it leaves the results alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import compute, imported, model, node, ops, random
+from onnx import ModelProto
+from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
+from spirloom.ops import OpLibrary
+from spirloom.passes.cleanup import merge_constants
+from spirloom.passes.views import simplify_views
+
+
+def check(
+    made: ModelProto, library: OpLibrary, folder: Path, expected: list[str], *inputs: Array
+) -> Graph:
+    """The optimised graph has the expected ops and computes what the plain one does."""
+    plain = imported(made, library, folder, optimized=False)
+    graph = imported(made, library, folder)
+    assert ops(graph) == expected
+    np.testing.assert_allclose(
+        compute(graph, *inputs), compute(plain, *inputs), rtol=1e-5, atol=1e-5
+    )
+    return graph
+
+
+def batch_norm(channels: int) -> dict[str, Array]:
+    names = ("scale", "shift", "mean", "var")
+    values = {n: random(channels, seed=i) for i, n in enumerate(names)}
+    return values | {"var": np.abs(values["var"]) + 0.1}
+
+
+@pytest.mark.parametrize("bias", ["", " b"])
+def test_batch_norm_folds_into_convolution(
+    library: OpLibrary, tmp_path: Path, bias: str
+) -> None:
+    nodes = [
+        node("Conv", "x w" + bias, "c", pads=[1, 1, 1, 1]),
+        node("BatchNormalization", "c scale shift mean var", "n"),
+        node("Relu", "n"),
+    ]
+    constants = {"w": random(5, 3, 3, 3), "b": random(5, seed=9), **batch_norm(5)}
+    made = model(nodes, {"x": (2, 3, 4, 5)}, constants)
+    graph = check(made, library, tmp_path, ["aten.convolution"], random(2, 3, 4, 5))
+    assert library.arg(graph.nodes[0], "activation") == 1
+    assert graph.outputs[0].name == "y"
+
+
+def test_batch_norm_folds_into_linear(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Gemm", "x w", "c"), node("BatchNormalization", "c scale shift mean var")]
+    made = model(nodes, {"x": (2, 3)}, {"w": random(3, 4), **batch_norm(4)})
+    check(made, library, tmp_path, ["aten.linear"], random(2, 3))
+
+
+def test_batch_norm_of_a_shared_convolution_stays(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("Conv", "x w", "c"),
+        node("BatchNormalization", "c scale shift mean var", "n"),
+        node("Add", "c n"),
+    ]
+    made = model(nodes, {"x": (1, 3, 4, 4)}, {"w": random(5, 3, 1, 1), **batch_norm(5)})
+    expected = [
+        "aten.convolution",
+        "aten._native_batch_norm_legit_no_training",
+        "aten.add.Tensor",
+    ]
+    check(made, library, tmp_path, expected, random(1, 3, 4, 4))
+
+
+@pytest.mark.parametrize(
+    ("activation", "code"),
+    [
+        (node("Relu", "c"), 1),
+        (node("Clip", "c low high"), 2),
+        (node("HardSwish", "c"), 3),
+        (node("HardSigmoid", "c", alpha=1 / 6), 4),
+        (node("Sigmoid", "c"), 5),
+        (node("Tanh", "c"), 7),
+        (node("LeakyRelu", "c", alpha=0.2), 8),
+    ],
+)
+@pytest.mark.parametrize("layer", ["Conv", "Gemm", "Add"])
+def test_activation_fuses(
+    library: OpLibrary, tmp_path: Path, activation: object, code: int, layer: str
+) -> None:
+    shape = (2, 3, 4, 4) if layer == "Conv" else (2, 3)
+    weights = {"Conv": random(5, 3, 1, 1), "Gemm": random(3, 5), "Add": random(3)}
+    constants: dict[str, Array] = {
+        "w": weights[layer],
+        "low": np.float32(-0.5).reshape(()),
+        "high": np.float32(0.5).reshape(()),
+    }
+    made = model([node(layer, "x w", "c"), activation], {"x": shape}, constants, opset=14)
+    op = {"Conv": "aten.convolution", "Gemm": "aten.linear", "Add": "aten.add.Tensor"}[layer]
+    graph = check(made, library, tmp_path, [op], random(*shape))
+    assert library.arg(graph.nodes[0], "activation") == code
+
+
+def test_activation_of_a_shared_result_stays(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Add", "x x", "c"), node("Relu", "c", "r"), node("Mul", "c r")]
+    made = model(nodes, {"x": (3,)})
+    expected = ["aten.add.Tensor", "aten.relu", "aten.mul.Tensor"]
+    check(made, library, tmp_path, expected, random(3))
+
+
+def test_activation_of_an_output_stays(library: OpLibrary, tmp_path: Path) -> None:
+    made = model([node("Add", "x x", "c"), node("Relu", "c")], {"x": (3,)}, outputs=("y", "c"))
+    check(made, library, tmp_path, ["aten.add.Tensor", "aten.relu"], random(3))
+
+
+def test_bias_fuses_into_matmul(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("MatMul", "x w", "m"), node("Add", "b m")]
+    made = model(nodes, {"x": (2, 3, 4)}, {"w": random(4, 5), "b": random(5, seed=1)})
+    check(made, library, tmp_path, ["aten.linear"], random(2, 3, 4))
+
+
+def test_row_added_to_convolution_is_no_bias(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Add", "c b")]
+    made = model(nodes, {"x": (1, 3, 4, 4)}, {"w": random(4, 3, 1, 1), "b": random(4, seed=1)})
+    check(made, library, tmp_path, ["aten.convolution", "aten.add.Tensor"], random(1, 3, 4, 4))
+
+
+def scalars(**values: float) -> dict[str, Array]:
+    return {name: np.float32(value).reshape(()) for name, value in values.items()}
+
+
+def test_silu_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
+    made = model([node("Sigmoid", "x", "s"), node("Mul", "s x")], {"x": (7,)})
+    check(made, library, tmp_path, ["aten.silu"], random(7))
+
+
+def test_hardswish_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("Add", "x three", "a"),
+        node("Clip", "a zero six", "c"),
+        node("Mul", "x c", "m"),
+        node("Div", "m six"),
+    ]
+    made = model(nodes, {"x": (7,)}, scalars(three=3, zero=0, six=6))
+    check(made, library, tmp_path, ["aten.hardswish"], 4 * random(7))
+
+
+@pytest.mark.parametrize("halved_first", [False, True])
+def test_gelu_is_recognised(library: OpLibrary, tmp_path: Path, halved_first: bool) -> None:
+    nodes = [node("Div", "x root", "d"), node("Erf", "d", "e"), node("Add", "e one", "a")]
+    if halved_first:
+        nodes += [node("Mul", "x half", "h"), node("Mul", "h a")]
+    else:
+        nodes += [node("Mul", "x a", "h"), node("Mul", "h half")]
+    made = model(nodes, {"x": (7,)}, scalars(root=2**0.5, one=1, half=0.5))
+    check(made, library, tmp_path, ["aten.gelu"], random(7))
+
+
+def test_layer_norm_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("ReduceMean", "x", "m", axes=[-1]),
+        node("Sub", "x m", "d"),
+        node("Pow", "d two", "p"),
+        node("ReduceMean", "p", "v", axes=[-1]),
+        node("Add", "v eps", "e"),
+        node("Sqrt", "e", "s"),
+        node("Div", "d s", "n"),
+        node("Mul", "n w", "g"),
+        node("Add", "g b"),
+    ]
+    constants = scalars(two=2, eps=1e-6) | {"w": random(5, seed=1), "b": random(5, seed=2)}
+    made = model(nodes, {"x": (2, 3, 5)}, constants)
+    check(made, library, tmp_path, ["aten.native_layer_norm"], random(2, 3, 5))
+
+
+def test_shape_arithmetic_folds(library: OpLibrary, tmp_path: Path) -> None:
+    """The x.view(x.size(0), -1) of PyTorch's exporter."""
+    nodes = [
+        node("Shape", "x", "s"),
+        node("Gather", "s zero", "n"),
+        node("Unsqueeze", "n axes", "u"),
+        node("Concat", "u rest", "t", axis=0),
+        node("Reshape", "x t", "r"),
+        node("Relu", "r"),
+    ]
+    constants: dict[str, Array] = {
+        "zero": np.int64(0).reshape(()),
+        "axes": np.array([0], dtype=np.int64),
+        "rest": np.array([-1], dtype=np.int64),
+    }
+    made = model(nodes, {"x": (2, 3, 4)}, constants)
+    graph = check(made, library, tmp_path, ["aten.view", "aten.relu"], random(2, 3, 4))
+    assert graph.outputs[0].shape == (2, 12)
+
+
+def test_chains_of_views_become_one(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("Flatten", "x", "f"),
+        node("Unsqueeze", "f", "u", axes=[0]),
+        node("Squeeze", "u", "s", axes=[0]),
+        node("Relu", "s"),
+    ]
+    check(
+        model(nodes, {"x": (2, 3, 4)}, opset=11),
+        library,
+        tmp_path,
+        ["aten.view", "aten.relu"],
+        random(2, 3, 4),
+    )
+
+
+def test_permutations_join_and_vanish(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("Transpose", "x", "a", perm=[1, 2, 0]),
+        node("Transpose", "a", "b", perm=[2, 0, 1]),
+        node("Relu", "b"),
+    ]
+    check(model(nodes, {"x": (2, 3, 4)}), library, tmp_path, ["aten.relu"], random(2, 3, 4))
+
+
+def test_permutation_of_ones_is_a_view(library: OpLibrary) -> None:
+    x = Tensor("x", DType.F32, (2, 1, 3))
+    y = Tensor("y", DType.F32, (1, 2, 3))
+    graph = Graph([x], [y], [Node("aten.permute", (x, (1, 0, 2)), (y,))])
+    simplify_views(graph, library)
+    assert ops(graph) == ["aten.view"]
+
+
+def test_dead_nodes_go(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Exp", "x", "unused"), node("Relu", "x")]
+    check(model(nodes, {"x": (3,)}), library, tmp_path, ["aten.relu"], random(3))
+
+
+def test_equal_constants_merge() -> None:
+    a, b = (constant(name, np.ones(3, np.float32)) for name in "ab")
+    other = constant("c", np.ones((3, 1), np.float32))
+    out = Tensor("y", DType.F32, (3, 3))
+    graph = Graph([], [out], [Node("op", ((a, b, other),), (out,))])
+    merge_constants(graph)
+    tensors = list(graph.nodes[0].inputs())
+    assert tensors[0] is tensors[1] is a and tensors[2] is other
+
+
+def test_fp16_keeps_inputs_and_outputs(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Relu", "c", "r"), node("Flatten", "r")]
+    made = model(nodes, {"x": (1, 3, 4, 4)}, {"w": random(2, 3, 1, 1)})
+    graph = imported(made, library, tmp_path, fp16=True)
+    assert ops(graph) == ["aten._to_copy", "aten.convolution", "aten.view", "aten._to_copy"]
+    assert graph.inputs[0].dtype is graph.outputs[0].dtype is DType.F32
+    assert all(t.dtype is DType.F16 for n in graph.nodes[1:-1] for t in (*n.inputs(), *n.outputs))
+    x = random(1, 3, 4, 4)
+    plain = compute(imported(made, library, tmp_path), x)
+    np.testing.assert_allclose(compute(graph, x), plain, rtol=5e-3, atol=5e-3)
+
+
+def test_fp16_keeps_large_constants_finite(library: OpLibrary, tmp_path: Path) -> None:
+    mask = np.array([0, -3.4e38, -np.inf], dtype=np.float32)
+    made = model([node("Add", "x m")], {"x": (3,)}, {"m": mask})
+    graph = imported(made, library, tmp_path, fp16=True)
+    y = compute(graph, np.zeros(3, np.float32))
+    np.testing.assert_array_equal(y, [0, -65504, -np.inf])
+
+
+def test_fp16_leaves_integers_alone(library: OpLibrary, tmp_path: Path) -> None:
+    table, indices = random(4, 5), np.array([2, 0], dtype=np.int64)
+    nodes = [node("Gather", "t i", "g"), node("Add", "g x")]
+    made = model(nodes, {"x": (2, 5)}, {"t": table, "i": indices})
+    graph = imported(made, library, tmp_path, fp16=True)
+    y = compute(graph, np.zeros((2, 5), np.float32))
+    np.testing.assert_allclose(y, table[[2, 0]], rtol=1e-3)
