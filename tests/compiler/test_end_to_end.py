@@ -1,0 +1,122 @@
+"""Mistakes that only the compiled module shows end at a line of the spec or template too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHADERC = os.environ.get("SPIRLOOM_SHADERC", str(ROOT / "build/release/bin/spirloom-shaderc"))
+
+SPEC = """\
+# y = factor * x
+op: user.scale
+args:
+  x: tensor
+  factor: float = 2.0
+outputs:
+  y: like x
+kernel:
+  template: scale.glsl.j2
+  dtypes: [f32]
+  storages: [buffer]
+  no_storage: {texture3d: a test}
+  push: {n: numel(x), factor: factor}
+  grid: numel(x)
+reference: factor * x
+tests:
+  - {x: [3]}
+"""
+
+TEMPLATE = """\
+{#
+y[i] = factor * x[i].
+#}
+{% include "lib/prelude.glsl.j2" %}
+
+void main() {
+  int i = flat_index();
+  if (i >= n) return;
+{% if dtype == "f32" %}
+  y_put(i, factor * x_at(i));
+{% endif %}
+}
+"""
+
+# What to replace in the template, and the only line on stderr.
+MISTAKES = [
+    (
+        "factor * x_at(i)",
+        "fcator * x_at(i)",
+        "templates/scale.glsl.j2:10: error: 'fcator' : undeclared identifier",
+    ),
+    (
+        "factor * x_at(i)",
+        "factor",
+        "op_specs/scale.yaml:4:6: error: Tensor 'x' (binding 0) is in the spec, but the shader "
+        "never uses it. Use it, or set its storage to none under `tensors`.",
+    ),
+    (
+        "void main() {",
+        "layout(set = 0, binding = 2) buffer Z { float z[]; };\nvoid main() {\n  z[0] = 1.0;",
+        "op_specs/scale.yaml:9:3: error: The shader uses set 0, binding 2 ('Z'); the spec has 2 "
+        "tensors, in set 0. Add the tensor to the spec.",
+    ),
+    (
+        '{% include "lib/prelude.glsl.j2" %}',
+        """\
+layout(local_size_x = 64, local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+layout(push_constant) uniform P { int n; int factor; };
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+layout(set = 0, binding = 1) writeonly buffer Y { float y[]; };
+int flat_index() { return int(gl_GlobalInvocationID.x); }
+float x_at(int i) { return x[i]; }
+void y_put(int i, float v) { y[i] = v; }
+""",
+        "op_specs/scale.yaml:13:23: error: Push constant 'factor' is float in the spec and int in "
+        "the shader.",
+    ),
+]
+
+
+def build(folder: Path, template: str) -> subprocess.CompletedProcess[str]:
+    """Generates and compiles a library of one op in `folder`."""
+    for name, text in {"op_specs/scale.yaml": SPEC, "templates/scale.glsl.j2": template}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    out = folder / "out"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "codegen", "generate", "--out", out),
+            *("--spec-dir", folder / "op_specs", "--template-dir", ROOT / "templates/glsl"),
+            *("--template-dir", folder / "templates"),
+        ],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    return subprocess.run(
+        [SHADERC, "--manifest", out / "manifest.json", "--output", out / "shaders.slpack"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_mistakes(tmp_path: Path) -> None:
+    result = build(tmp_path, TEMPLATE)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES)
+def test_mistake(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert TEMPLATE.count(old) == 1
+    result = build(tmp_path, TEMPLATE.replace(old, new))
+    assert result.stderr == f"{message}   (scale_f32_buffer)\n"
+    assert result.returncode == 1
+    assert not (tmp_path / "out/shaders.slpack").exists()
