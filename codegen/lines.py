@@ -1,12 +1,13 @@
 """A Jinja extension that writes `#line N "file"` where the output leaves the template's lines.
 
-That is at its start, after block tags, after comments of several lines, and after `{{ … }}` alone
-on a line (a macro's output may have many). Bodies of macros and of block `set`, `call` and `filter`
-are left alone: their text may be used inside a line.
+That is at its start, after block tags, after comments of several lines, and after lines that begin
+with `{{ … }}` (a macro's output may have many). Bodies of macros and of block `set`, `call` and
+`filter` are left alone: their text may be used inside a line.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from jinja2.ext import Extension
@@ -22,6 +23,7 @@ from jinja2.lexer import (
     TokenStream,
 )
 
+_LINE_REST = re.compile(r"(?:[^\n]*\\\n)*[^\n]*(?<!\\)\n")
 _CAPTURES = frozenset({"macro", "call", "filter", "set"})
 
 
@@ -41,8 +43,6 @@ class _Filter:
         self._next_line = 1  # which the compiler would take the next line to be
         self._captures = 0  # open bodies whose text may be used inside a line
         self._tag: list[Token] = []
-        self._tag_line = 0
-        self._variable_alone = False  # the output line began with the `{{ … }}` just ended
 
     def run(self, stream: TokenStream) -> Iterator[Token]:
         for token in stream:
@@ -52,11 +52,12 @@ class _Filter:
             if token.type == TOKEN_BLOCK_BEGIN:
                 self._tag = []
             elif token.type == TOKEN_BLOCK_END:
-                self._end_tag(token)
+                self._end_tag()
             elif token.type == TOKEN_VARIABLE_BEGIN:
                 if self._at_start and (self._anchor or token.lineno != self._next_line):
                     yield from self._directive(token.lineno)
-                self._variable_alone = self._at_start
+                    self._anchor = False
+                self._anchor = self._anchor or self._at_start
                 self._at_start = False
             elif token.type == TOKEN_VARIABLE_END:
                 self._next_line = token.lineno
@@ -64,10 +65,8 @@ class _Filter:
                 self._tag.append(token)
             yield token
 
-    def _end_tag(self, token: Token) -> None:
+    def _end_tag(self) -> None:
         self._anchor = True
-        self._tag_line = token.lineno
-        self._variable_alone = False
         words = [t.value for t in self._tag if t.type == TOKEN_NAME]
         if not words:
             return
@@ -77,19 +76,21 @@ class _Filter:
             self._captures += 1
 
     def _data(self, token: Token) -> Iterator[Token]:
-        text = token.value
-        inline_tag = self._anchor and token.lineno == self._tag_line
-        if self._at_start and not inline_tag and (self._anchor or token.lineno != self._next_line):
-            yield from self._directive(token.lineno)
-        line = token.lineno
-        if self._variable_alone and text.startswith("\n") and len(text) > 1:
-            yield Token(line, TOKEN_DATA, "\n")
-            text, line = text[1:], line + 1
-            yield from self._directive(line)
-        self._variable_alone = False
-        yield Token(line, TOKEN_DATA, text)
-        self._at_start = text.endswith("\n") and not text.endswith("\\\n")
-        self._anchor = False
+        line, text = token.lineno, token.value
+        lost = self._anchor or line != self._next_line
+        if lost and not self._at_start:
+            # The rest of a line that a tag or a macro's output interrupts comes first.
+            rest = _LINE_REST.match(text)
+            end = rest.end() if rest else len(text)
+            yield Token(line, TOKEN_DATA, text[:end])
+            line, text = line + text.count("\n", 0, end), text[end:]
+            self._at_start = rest is not None
+        if text:
+            if lost:
+                yield from self._directive(line)
+                self._anchor = False
+            yield Token(line, TOKEN_DATA, text)
+            self._at_start = text.endswith("\n") and not text.endswith("\\\n")
         self._next_line = line + text.count("\n")
 
     def _directive(self, line: int) -> Iterator[Token]:

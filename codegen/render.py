@@ -22,8 +22,8 @@ _TEMPLATE_BUGS = (
     ArithmeticError,
     LookupError,
     AttributeError,
-    RecursionError,
 )
+_QUOTED = re.compile(r"'([^']+)'")
 
 
 class _Undefined(jinja2.StrictUndefined):
@@ -72,8 +72,13 @@ class Renderer:
             raise SpecError.at(position, message) from None
         except jinja2.UndefinedError as error:
             raise self._undefined(error, variant) from None
-        except (jinja2.TemplateError, *_TEMPLATE_BUGS) as error:
+        except RecursionError as error:
             position = self._position(error.__traceback__, "", variant)
+            message = "Templates or macros call each other without end."
+            raise SpecError.at(position, f"{message} {_note(variant)}") from None
+        except (jinja2.TemplateError, *_TEMPLATE_BUGS) as error:
+            words = _QUOTED.findall(str(error))
+            position = self._position(error.__traceback__, words[0] if words else "", variant)
             raise SpecError.at(position, f"{_sentence(error)} {_note(variant)}") from None
         return Rendered(variant, _header(variant) + body)
 
@@ -86,8 +91,8 @@ class Renderer:
 
     def _syntax_error(self, error: jinja2.TemplateSyntaxError) -> SpecError:
         file = error.filename or str(error.name)
-        words = re.findall(r"'([^']+)'", error.message or "")
-        column = self._column(file, error.lineno, words)
+        words = _QUOTED.findall(error.message or "")
+        column = self._column(file, error.lineno, words[:1])
         position = Position(file, error.lineno, column)
         return SpecError.at(position, f"Template does not parse: {_sentence(error)}")
 
@@ -114,9 +119,9 @@ class Renderer:
         lines = self._sources.get(file, "").split("\n")
         text = lines[line - 1] if 0 < line <= len(lines) else ""
         for word in filter(None, words):
-            match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
-            if match is not None:
-                return match.start() + 1
+            matches = list(re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", text))
+            if matches:
+                return matches[-1].start() + 1
         return len(text) - len(text.lstrip()) + 1
 
 

@@ -243,6 +243,8 @@ class _Checker:
         if symbol is None:
             raise self.fail(at, "Operator 'is' is not part of the expression language; use ==.")
         kinds, operation = ops.COMPARISONS[symbol]
+        if left == right and not isinstance(left, Literal) and left.kind in kinds:
+            raise self.fail(at, f"Both sides of '{symbol}' are the same.")
         for a, b, b_at in ((left, right, right_at), (right, left, at)):
             converted = self.convert(b, a.kind, b_at)
             if converted is not None and a.kind in kinds:

@@ -100,7 +100,8 @@ class _Emitter:
         append = f"eval.Append({result}, {element});"
         if node.condition is not None:
             append = f"if ({self.emit(node.condition)}) {append}"
-        loop = f"for (const int64_t {self._name(node.variable)} : {iterable}) {{ {append} }}"
+        variable = f"[[maybe_unused]] const int64_t {self._name(node.variable)}"
+        loop = f"for ({variable} : {iterable}) {{ {append} }}"
         return f"[&] {{ Ints {result}; {loop} return {result}; }}()"
 
 

@@ -194,11 +194,13 @@ def wrap(dim: int, rank: int) -> int:
 
 
 def wrap_all(dims: Ints, rank: int) -> Ints:
-    result = tuple(wrap(dim, rank) for dim in dims)
-    for i, dim in enumerate(result):
-        if dim in result[:i]:
-            raise EvalError(f"Dim ({dim}) is repeated.")
-    return result
+    result: list[int] = []
+    for dim in dims:
+        wrapped = wrap(dim, rank)
+        if wrapped in result:
+            raise EvalError(f"Dim ({wrapped}) is repeated.")
+        result.append(wrapped)
+    return tuple(result)
 
 
 def broadcast(a: Ints, b: Ints) -> Ints:

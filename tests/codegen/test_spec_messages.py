@@ -3,103 +3,278 @@
 from __future__ import annotations
 
 import pytest
-from small_project import Project
+
+from tests.codegen.small_project import Project
 
 ADD = "op_specs/add.yaml"
 
 # (text of the spec, what replaces it, position, message)
 MISTAKES = [
     # Maps and keys.
-    ("op: aten", "opp: aten", "2:1", "Key 'opp' is unknown in a spec; known keys are: op, args, "
-     "let, checks, outputs, view_of, kernel, kernels, reference, tests, tolerance."),
+    (
+        "op: aten",
+        "opp: aten",
+        "2:1",
+        "Key 'opp' is unknown in a spec; known keys are: op, args, "
+        "let, checks, outputs, view_of, kernel, kernels, reference, tests, tolerance.",
+    ),
     ("reference: a + alpha * b\n", "", "2:1", "Key 'reference' is missing from a spec."),
-    ("op: aten.add.Tensor\n", "op: aten.add.Tensor\nop: aten.sub\n", "3:1",
-     "Key 'op' is repeated; line 2 has it already."),
-    ("aten.add.Tensor", "add", "2:5", "Op 'add' is not a name like aten.add.Tensor or spirloom.copy."),
+    (
+        "op: aten.add.Tensor\n",
+        "op: aten.add.Tensor\nop: aten.sub\n",
+        "3:1",
+        "Key 'op' is repeated; line 2 has it already.",
+    ),
+    (
+        "aten.add.Tensor",
+        "add",
+        "2:5",
+        "Op 'add' is not a name like aten.add.Tensor or spirloom.copy.",
+    ),
     ("tests:\n  - {", "tests: {", "15:8", "A list is expected for 'tests', not a map."),
-    ("kernel:\n", "kernel:\n  grids: 1\n", "10:3", "Key 'grids' is unknown in a kernel; known keys "
-     "are: name, template, when, dtypes, storages, no_storage, axes, where, tensors, params, push, "
-     "constants, workgroup, grid, repeat, needs, portable."),
+    (
+        "kernel:\n",
+        "kernel:\n  grids: 1\n",
+        "10:3",
+        "Key 'grids' is unknown in a kernel; known keys "
+        "are: name, template, when, dtypes, storages, no_storage, axes, where, tensors, "
+        "params, push, "
+        "constants, workgroup, grid, repeat, needs, portable.",
+    ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),
-    ("reference: a", "kernels: []\nreference: a", "2:1", "A spec has either 'kernel' or 'kernels'."),
+    (
+        "reference: a",
+        "kernels: []\nreference: a",
+        "2:1",
+        "A spec has either 'kernel' or 'kernels'.",
+    ),
     # Arguments.
-    ("b: tensor", "b: tensr", "5:6", "Argument type 'tensr' is not one of: tensor, tensor<DTYPE>, "
-     "tensor<any>, tensor?, tensor[], int, float, bool, str, int[], int[N]."),
-    ("alpha: float = 1.0", "alpha: float = one", "6:18",
-     "Name 'one' is unknown here; known names are: (none)."),
-    ("alpha: float = 1.0", "alpha: int = 1.5", "6:16", "Expression is of type float; int is expected "
-     "here."),
-    ("alpha: float = 1.0", "lambda: float = 1.0", "6:3", "Name 'lambda' is reserved; choose another."),
-    ("alpha: float = 1.0", "al__pha: float = 1.0", "6:3", "Name 'al__pha' is not a name: letters, "
-     "digits and single '_' between them."),
+    (
+        "b: tensor",
+        "b: tensr",
+        "5:6",
+        "Argument type 'tensr' is not one of: tensor, tensor<DTYPE>, "
+        "tensor<any>, tensor?, tensor[], int, float, bool, str, int[], int[N].",
+    ),
+    (
+        "alpha: float = 1.0",
+        "alpha: float = one",
+        "6:18",
+        "Name 'one' is unknown here; known names are: (none).",
+    ),
+    (
+        "alpha: float = 1.0",
+        "alpha: int = 1.5",
+        "6:16",
+        "Expression is of type float; int is expected here.",
+    ),
+    (
+        "alpha: float = 1.0",
+        "lambda: float = 1.0",
+        "6:3",
+        "Name 'lambda' is reserved; choose another.",
+    ),
+    (
+        "alpha: float = 1.0",
+        "al__pha: float = 1.0",
+        "6:3",
+        "Name 'al__pha' is not a name: letters, digits and single '_' between them.",
+    ),
     # Outputs.
-    ('"broadcast(a.shape, b.shape)"', "a.shpe", "8:14", "Attribute 'shpe' is unknown for tensor; "
-     "known are: shape, rank, dtype, storage."),
-    ('"broadcast(a.shape, b.shape)"', '"broadcast(a.shape, c.shape)"', "8:34", "Name 'c' is unknown "
-     "here; known names are: a, b, alpha."),
-    ('"broadcast(a.shape, b.shape)"', "a.rank", "8:14",
-     "Expression is of type int; ints is expected here."),
-    ("dtype: a.dtype", "dtype: fp16", "8:52", "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8; "
-     "nor is it an argument."),
-    ('{shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}', "like c", "8:6", "An output is "
-     "'{shape: EXPR, dtype: EXPR}' or 'like ARG', ARG one of: a, b."),
+    (
+        '"broadcast(a.shape, b.shape)"',
+        "a.shpe",
+        "8:14",
+        "Attribute 'shpe' is unknown for tensor; known are: shape, rank, dtype, storage.",
+    ),
+    (
+        '"broadcast(a.shape, b.shape)"',
+        '"broadcast(a.shape, c.shape)"',
+        "8:34",
+        "Name 'c' is unknown here; known names are: a, b, alpha.",
+    ),
+    (
+        '"broadcast(a.shape, b.shape)"',
+        "a.rank",
+        "8:14",
+        "Expression is of type int; ints is expected here.",
+    ),
+    (
+        "dtype: a.dtype",
+        "dtype: fp16",
+        "8:52",
+        "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8; nor is it an argument.",
+    ),
+    (
+        '{shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}',
+        "like c",
+        "8:6",
+        "An output is '{shape: EXPR, dtype: EXPR}' or 'like ARG', ARG one of: a, b.",
+    ),
     # Kernels.
-    ("[f32, f16]", "[f32, fp16]", "11:17", "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8."),
+    (
+        "[f32, f16]",
+        "[f32, fp16]",
+        "11:17",
+        "DType 'fp16' is not one of: f32, f16, i32, i8, u8, b8.",
+    ),
     ("[f32, f16]", "[f32, f32]", "11:17", "DType 'f32' is repeated."),
     ("[f32, f16]", "[]", "11:11", "List of DTypes is empty."),
-    ("[f32, f16]", "[f32]\n  storages: [bufer]", "12:14",
-     "Storage 'bufer' is not one of: buffer, texture3d."),
-    ("[f32, f16]", "[f32]\n  storages: [buffer]", "12:13", "Storage 'texture3d' is left out; say why: "
-     "no_storage: {texture3d: REASON}."),
-    ("binary.glsl.j2", "binry.glsl.j2", "10:13", "Template 'binry.glsl.j2' is not one of: "
-     "binary.glsl.j2."),
-    ("{expr: a + b * alpha}", "{expr: a + b, exp: 1}", "12:25", "Param 'exp' is unknown in template "
-     "binary.glsl.j2; it declares: expr, scale."),
-    ("  params: {expr: a + b * alpha}\n", "", "10:3", "Param 'expr' of template binary.glsl.j2 is "
-     "missing; add it to 'params'."),
-    ("  push:", "  needs: [fp16]\n  push:", "13:11", "Capability 'fp16' is not one of: "
-     "storage_buffer_16bit, storage_buffer_8bit, shader_float16, shader_int8, shader_int16, "
-     "shader_int64, subgroup_basic, subgroup_vote, subgroup_arithmetic, subgroup_ballot, "
-     "subgroup_shuffle, integer_dot_product, cooperative_matrix."),
-    ("{alpha: alpha}", '{alpha: "alpha + y"}', "13:18", "Operator '+' does not apply to float and "
-     "tensor."),
-    ("{alpha: alpha}", "{alpha: a.shape}", "13:17", "The length of 'alpha' is not known here; wrap it "
-     "in pad_left(…, N, fill) with a literal N."),
-    ("{alpha: alpha}", '{s: "pad_left(a.shape, 32, 1)"}', "13:10", "Push constants up to 's' take 132 "
-     "bytes; the limit is 128."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  workgroup: [64, 32, 1]", "14:14", "A workgroup is three "
-     "positive ints with a product of at most 1024."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  grid: [1, 2]", "14:9", "A grid is one int expression, or a "
-     "list of three."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  where: dtype == 'f64'", "14:19",
-     "DType 'f64' is not one of: f32, f16, i32, i8, u8, b8."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  where: dtype == 'i8'", "10:3", "Kernel 'add' has no "
-     "variant: 'where' excludes every combination."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  tensors: {c: {storage: buffer}}", "14:13", "'c' is not one "
-     "of the op's tensors: a, b, y."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  tensors: {a: {access: reads}}", "14:25", "Access 'reads' is "
-     "not one of: read, write, readwrite."),
-    ("{alpha: alpha}", '{alpha: alpha}\n  tensors: {b: {pack: "spirloom.pack_x(b)"}}', "14:24",
-     "Packing op 'spirloom.pack_x' is not one of: (none)."),
-    ("{alpha: alpha}", '{alpha: alpha}\n  axes: {v: {values: [1, 4], of: "a.shape"}}', "14:35",
-     "Expression is of type ints; int is expected here."),
-    ("{alpha: alpha}", "{alpha: alpha}\n  when: a.storage == 'buffer'", "14:9", "Storages are not "
-     "chosen yet when this expression is evaluated. Use it in axes, push, constants or grid."),
+    (
+        "[f32, f16]",
+        "[f32]\n  storages: [bufer]",
+        "12:14",
+        "Storage 'bufer' is not one of: buffer, texture3d.",
+    ),
+    (
+        "[f32, f16]",
+        "[f32]\n  storages: [buffer]",
+        "12:13",
+        "Storage 'texture3d' is left out; say why: no_storage: {texture3d: REASON}.",
+    ),
+    (
+        "binary.glsl.j2",
+        "binry.glsl.j2",
+        "10:13",
+        "Template 'binry.glsl.j2' is not one of: binary.glsl.j2.",
+    ),
+    (
+        "{expr: a + b * alpha}",
+        "{expr: a + b, exp: 1}",
+        "12:25",
+        "Param 'exp' is unknown in template binary.glsl.j2; it declares: expr, scale.",
+    ),
+    (
+        "  params: {expr: a + b * alpha}\n",
+        "",
+        "10:3",
+        "Param 'expr' of template binary.glsl.j2 is missing; add it to 'params'.",
+    ),
+    (
+        "  push:",
+        "  needs: [fp16]\n  push:",
+        "13:11",
+        "Capability 'fp16' is not one of: "
+        "storage_buffer_16bit, storage_buffer_8bit, shader_float16, shader_int8, shader_int16, "
+        "shader_int64, subgroup_basic, subgroup_vote, subgroup_arithmetic, subgroup_ballot, "
+        "subgroup_shuffle, integer_dot_product, cooperative_matrix.",
+    ),
+    (
+        "{alpha: alpha}",
+        '{alpha: "alpha + y"}',
+        "13:18",
+        "Operator '+' does not apply to float and tensor.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: a.shape}",
+        "13:17",
+        "The length of 'alpha' is not known here; wrap it "
+        "in pad_left(…, N, fill) with a literal N.",
+    ),
+    (
+        "{alpha: alpha}",
+        '{s: "pad_left(a.shape, 32, 1)"}',
+        "13:10",
+        "Push constants up to 's' take 132 bytes; the limit is 128.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  workgroup: [64, 32, 1]",
+        "14:14",
+        "A workgroup is three positive ints with a product of at most 1024.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  grid: [1, 2]",
+        "14:9",
+        "A grid is one int expression, or a list of three.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  where: dtype == 'f64'",
+        "14:19",
+        "DType 'f64' is not one of: f32, f16, i32, i8, u8, b8.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  where: dtype == 'i8'",
+        "10:3",
+        "Kernel 'add' has no variant: 'where' excludes every combination.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  tensors: {c: {storage: buffer}}",
+        "14:13",
+        "'c' is not one of the op's tensors: a, b, y.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  tensors: {a: {access: reads}}",
+        "14:25",
+        "Access 'reads' is not one of: read, write, readwrite.",
+    ),
+    (
+        "{alpha: alpha}",
+        '{alpha: alpha}\n  tensors: {b: {pack: "spirloom.pack_x(b)"}}',
+        "14:24",
+        "Packing op 'spirloom.pack_x' is not one of: (none).",
+    ),
+    (
+        "{alpha: alpha}",
+        '{alpha: alpha}\n  axes: {v: {values: [1, 4], of: "a.shape"}}',
+        "14:35",
+        "Expression is of type ints; int is expected here.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  when: a.storage == 'buffer'",
+        "14:9",
+        "Storages are not "
+        "chosen yet when this expression is evaluated. Use it in axes, push, constants or grid.",
+    ),
     # Reference, tests, tolerance.
-    ("reference: a + alpha * b", "reference: a + alhpa * b", "14:16", "Name 'alhpa' is neither an arg "
-     "(a, b, alpha), np, nor a module of reference/."),
-    ("reference: a + alpha * b", "reference: a +* b", "14:15", "Expression does not parse: invalid "
-     "syntax."),
-    ("alpha: 0.5", "alpah: 0.5", "16:25", "Key 'alpah' is unknown in a test case; known keys are: a, "
-     "b, alpha, dtypes, storages, kernel."),
+    (
+        "reference: a + alpha * b",
+        "reference: a + alhpa * b",
+        "14:16",
+        "Name 'alhpa' is neither an arg (a, b, alpha), np, nor a module of reference/.",
+    ),
+    (
+        "reference: a + alpha * b",
+        "reference: a +* b",
+        "14:15",
+        "Expression does not parse: invalid syntax.",
+    ),
+    (
+        "alpha: 0.5",
+        "alpah: 0.5",
+        "16:25",
+        "Key 'alpah' is unknown in a test case; known keys are: a, "
+        "b, alpha, dtypes, storages, kernel.",
+    ),
     ("b: [3], ", "", "16:5", "Argument 'b' is missing from the test case."),
-    ("a: [2, 3]", "a: [2, -3]", "16:9", "Shape [2, -3] is not that of a tensor: at most 8 sizes, none "
-     "negative, at most 268435456 elements."),
+    (
+        "a: [2, 3]",
+        "a: [2, -3]",
+        "16:9",
+        "Shape [2, -3] is not that of a tensor: at most 8 sizes, none "
+        "negative, at most 268435456 elements.",
+    ),
     ("a: [2, 3]", "a: {shape: [2], values: [1]}", "16:30", "Shape [2] takes 2 values, not 1."),
-    ("a: [2, 3]", "a: {shape: [2], range: [1, -1]}", "16:29", "A range is [LOW, HIGH] with LOW <= "
-     "HIGH."),
+    (
+        "a: [2, 3]",
+        "a: {shape: [2], range: [1, -1]}",
+        "16:29",
+        "A range is [LOW, HIGH] with LOW <= HIGH.",
+    ),
     ("alpha: 0.5}", "kernel: sub}", "16:33", "Kernel 'sub' is not one of: add."),
-    ("{f32: 1e-6}", "{fp32: 1e-6}", "17:13", "DType 'fp32' is not one of: f32, f16, i32, i8, u8, b8."),
+    (
+        "{f32: 1e-6}",
+        "{fp32: 1e-6}",
+        "17:13",
+        "DType 'fp32' is not one of: f32, f16, i32, i8, u8, b8.",
+    ),
     ("{f32: 1e-6}", "{f32: small}", "17:18", "A number is expected for a tolerance, not 'small'."),
 ]
 
@@ -114,14 +289,18 @@ def test_message_with_line_and_column(
 
 def test_the_project_itself_is_accepted(project: Project) -> None:
     assert [v.id for v in project.load().variants] == [
-        "add_f32_buffer", "add_f16_buffer", "add_f32_texture3d", "add_f16_texture3d",
+        "add_f32_buffer",
+        "add_f16_buffer",
+        "add_f32_texture3d",
+        "add_f16_texture3d",
     ]
 
 
 def test_two_specs_claim_one_op(project: Project) -> None:
     project.write("op_specs/plus.yaml", (project.root / ADD).read_text())
     project.rejects(
-        "op_specs/plus.yaml:2:5: error: Op 'aten.add.Tensor' is claimed by op_specs/add.yaml:2:5 as "
+        "op_specs/plus.yaml:2:5: error: Op 'aten.add.Tensor' is claimed by "
+        "op_specs/add.yaml:2:5 as "
         "well; rename one."
     )
 
@@ -130,7 +309,8 @@ def test_two_kernels_have_one_name(project: Project) -> None:
     text = (project.root / ADD).read_text().replace("aten.add.Tensor", "aten.plus")
     project.write("op_specs/plus.yaml", text.replace("kernel:\n", "kernel:\n  name: add\n"))
     project.rejects(
-        "op_specs/plus.yaml:10:9: error: Kernel 'add' is claimed by op_specs/add.yaml:10:3 as well; "
+        "op_specs/plus.yaml:10:9: error: Kernel 'add' is claimed by op_specs/add.yaml:10:3 "
+        "as well; "
         "rename one."
     )
 

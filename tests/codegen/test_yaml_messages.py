@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from small_project import Project
+
+from tests.codegen.small_project import Project
 
 ADD = "op_specs/add.yaml"
 
@@ -12,18 +13,36 @@ BAD_FILES = [
     (b"# only a comment\n", "1:1: error: File is empty; a map is expected here."),
     (b"- a\n- b\n", "1:1: error: A map is expected here, not a list."),
     (b"op\n", "1:1: error: A map is expected here, not 'op'."),
-    (b"op: a: b\n", "1:6: error: Malformed YAML: mapping values are not allowed in this context. "
-     "Put expressions with brackets, commas or colons in quotes."),
-    (b"op: [a\nargs: 1\n", "2:5: error: Malformed YAML while parsing a flow sequence: did not find "
-     "expected ',' or ']'. Put expressions with brackets, commas or colons in quotes."),
-    (b"args: {n: x.shape[0], m: 1}\n", "1:18: error: Malformed YAML while parsing a flow mapping: did "
-     "not find expected ',' or '}'. Put expressions with brackets, commas or colons in quotes."),
-    (b"op: 'a\n", "2:1: error: Malformed YAML while scanning a quoted scalar: found unexpected end of "
-     "stream."),
-    (b"op: a\n\targs: 1\n", "2:1: error: Malformed YAML while scanning a plain scalar: found a "
-     "tab character that violates indentation."),
-    (b"op: a\n---\nop: b\n", "2:1: error: Malformed YAML expected a single document in the stream: but "
-     "found another document."),
+    (
+        b"op: a: b\n",
+        "1:6: error: Malformed YAML: mapping values are not allowed in this context. "
+        "Put expressions with brackets, commas or colons in quotes.",
+    ),
+    (
+        b"op: [a\nargs: 1\n",
+        "2:5: error: Malformed YAML while parsing a flow sequence: did not find "
+        "expected ',' or ']'. Put expressions with brackets, commas or colons in quotes.",
+    ),
+    (
+        b"args: {n: x.shape[0], m: 1}\n",
+        "1:18: error: Malformed YAML while parsing a flow mapping: did "
+        "not find expected ',' or '}'. Put expressions with brackets, commas or colons in quotes.",
+    ),
+    (
+        b"op: 'a\n",
+        "2:1: error: Malformed YAML while scanning a quoted scalar: found unexpected end of "
+        "stream.",
+    ),
+    (
+        b"op: a\n\targs: 1\n",
+        "2:1: error: Malformed YAML while scanning a plain scalar: found a "
+        "tab character that violates indentation.",
+    ),
+    (
+        b"op: a\n---\nop: b\n",
+        "2:1: error: Malformed YAML expected a single document in the stream: but "
+        "found another document.",
+    ),
     (b"op: a\nargs: \xff\xfe\n", "2:7: error: Byte 0xff is not UTF-8; save the file as UTF-8."),
     (b"op: a\nargs: \x07\n", "2:7: error: Malformed YAML: control characters are not allowed."),
     (b"op: &x a\nargs: *x\n", "1:5: error: YAML aliases are not supported; repeat the value."),
@@ -33,7 +52,10 @@ BAD_FILES = [
     (b"op: " + b"[" * 60 + b"]" * 60, "1:55: error: Nesting is deeper than 50 levels."),
     (b"op: " + b"[" * 200_000, "1:55: error: Nesting is deeper than 50 levels."),
     (b"- " * 200_000, "1:103: error: Nesting is deeper than 50 levels."),
-    (b"op: " + b"a" * (1 << 20), ": error: File of 1048580 bytes is larger than the limit (1048576)."),
+    (
+        b"op: " + b"a" * (1 << 20),
+        ": error: File of 1048580 bytes is larger than the limit (1048576).",
+    ),
 ]
 
 
