@@ -34,8 +34,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 target_link_options(spirloom_warnings INTERFACE
   $<$<PLATFORM_ID:Linux>:LINKER:--gc-sections>)
-if(SPIRLOOM_SANITIZE)
+if(SPIRLOOM_SANITIZE)  # not vptr: Debian's glslang and SPIRV-Tools are built without RTTI
   target_compile_options(spirloom_warnings INTERFACE
-    "-fsanitize=${SPIRLOOM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    "-fsanitize=${SPIRLOOM_SANITIZE}" -fno-sanitize=vptr -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
   target_link_options(spirloom_warnings INTERFACE "-fsanitize=${SPIRLOOM_SANITIZE}")
 endif()

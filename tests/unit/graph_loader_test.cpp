@@ -270,7 +270,9 @@ TEST(GraphLoader, SurvivesRandomDamage) {
       damaged[random() % damaged.size()] = static_cast<std::byte>(random());
     }
     Result<Graph> graph = ParseGraph(damaged);
-    if (!graph.ok()) EXPECT_FALSE(graph.status().message().empty());
+    if (!graph.ok()) {
+      EXPECT_FALSE(graph.status().message().empty());
+    }
   }
 }
 
