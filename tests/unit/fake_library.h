@@ -1,0 +1,22 @@
+// A small library of ops without shaders, for tests of planning.
+//
+//   test.add(a, b)        buffer and texture3d; f32 only
+//   test.sum(x)           buffer only
+//   test.view(x, shape)   a view; its kernel is buffer only
+//   test.linear(x, w)     w is packed by test.pack, in a buffer
+//   test.pack(w)          buffer only
+//   test.int8(x)          needs 8-bit storage
+//   spirloom.copy         any storage to any other; f32 only
+#ifndef SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_
+#define SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_
+
+#include "runtime/ops/op_index.h"
+
+namespace spirloom::testing {
+
+// An index of the ops above; lives as long as the process.
+const ops::OpIndex& FakeIndex();
+
+}  // namespace spirloom::testing
+
+#endif  // SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_

@@ -1,0 +1,308 @@
+#include "runtime/graph/lowering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/graph/graph_loader.h"
+#include "tests/unit/fake_library.h"
+#include "tests/unit/graph_file_builder.h"
+
+namespace spirloom::graph {
+namespace {
+
+using ::spirloom::testing::FakeIndex;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr int kBuffer = static_cast<int>(Storage::kBuffer);
+constexpr int kTexture = static_cast<int>(Storage::kTexture3D);
+
+Result<Plan> LowerFile(const FileGraph& file, Storage storage = Storage::kAuto,
+                       const DeviceTraits& device = {}) {
+  const std::vector<std::byte> bytes = file.Write();
+  SPIRLOOM_TRY_ASSIGN(const Graph graph, ParseGraph(bytes));
+  return Lower(graph, FakeIndex(), device, storage);
+}
+
+// "add@buffer copy@texture3d ..." in order; constant nodes in parentheses.
+std::vector<std::string> NodesOf(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanNode& node : plan.nodes) {
+    std::string text = node.op == nullptr ? "bytes" : node.kernel->name;
+    text += "@" + std::string(Name(node.storage));
+    texts.push_back(node.is_constant ? "(" + text + ")" : text);
+  }
+  return texts;
+}
+
+class Builder {
+ public:
+  uint32_t Input(const std::string& name, std::vector<uint64_t> shape, int dtype = 0) {
+    const uint32_t tensor = file.AddTensor(name, std::move(shape), dtype);
+    file.inputs.push_back(tensor);
+    return tensor;
+  }
+  uint32_t Weight(const std::string& name, std::vector<uint64_t> shape) {
+    size_t count = 1;
+    for (uint64_t dim : shape) count *= dim;
+    return file.AddConstant<float>(name, std::move(shape), 0, std::vector<float>(count));
+  }
+  uint32_t Call(const std::string& op, std::vector<Arg> args, std::vector<uint64_t> shape,
+                int storage = 0, int dtype = 0) {
+    const std::string name = "t" + std::to_string(file.tensors.size());
+    const uint32_t y = file.AddTensor(name, std::move(shape), dtype, storage);
+    file.nodes.push_back({op, std::move(args), {y}, name});
+    return y;
+  }
+  uint32_t Add(uint32_t a, uint32_t b, std::vector<uint64_t> shape, int storage = 0) {
+    return Call("test.add", {TensorArg(a), TensorArg(b)}, std::move(shape), storage);
+  }
+  FileGraph file;
+};
+
+TEST(Lowering, BuffersNeedNoCopies) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3});
+  b.file.outputs = {b.Add(y, x, {2, 3})};
+  Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("add@buffer", "add@buffer"));
+  EXPECT_EQ(plan->tensors[plan->outputs[0]].output, 0);
+  EXPECT_EQ(plan->layout_copies, 0u);
+}
+
+TEST(Lowering, TexturesAreCopiedInAndOutOnce) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3});
+  b.file.outputs = {b.Add(y, x, {2, 3})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan),
+              ElementsAre("copy@buffer", "add@texture3d", "add@texture3d", "copy@texture3d"));
+  EXPECT_EQ(plan->layout_copies, 2u);
+}
+
+TEST(Lowering, ATensorsOwnWishWins) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3}, kBuffer);
+  b.file.outputs = {b.Add(y, y, {2, 3}, kTexture)};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan),
+              ElementsAre("add@buffer", "copy@buffer", "add@texture3d", "copy@texture3d"));
+}
+
+TEST(Lowering, WhatTexturesCannotHoldGoesToBuffers) {
+  Builder b;
+  const uint32_t deep = b.Input("deep", {1, 1, 1, 2, 2});
+  const uint32_t wide = b.Input("wide", {257});
+  const uint32_t empty = b.Input("empty", {0, 4});
+  b.file.outputs = {b.Add(deep, deep, {1, 1, 1, 2, 2}), b.Add(wide, wide, {257}),
+                    b.Add(empty, empty, {0, 4})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("add@buffer", "add@buffer", "add@buffer"));
+}
+
+TEST(Lowering, OpsWithoutTheStorageFallBack) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3});
+  b.file.outputs = {b.Call("test.sum", {TensorArg(y)}, {2, 3})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan),
+              ElementsAre("copy@buffer", "add@texture3d", "copy@texture3d", "sum@buffer"));
+}
+
+TEST(Lowering, ViewsOfBuffersAlias) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3});
+  const uint32_t v = b.Call("test.view", {TensorArg(y), IntsArg({6})}, {6});
+  const uint32_t w = b.Call("test.view", {TensorArg(v), IntsArg({3, 2})}, {3, 2});
+  b.file.outputs = {b.Call("test.sum", {TensorArg(w)}, {3, 2})};
+  Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("add@buffer", "sum@buffer"));
+  EXPECT_EQ(plan->aliased_views, 2u);
+  const uint32_t bound = plan->nodes[1].operands[0][0];
+  EXPECT_EQ(plan->Root(bound), plan->nodes[0].outputs[0]);
+}
+
+TEST(Lowering, ViewsOfTexturesAliasWhenThePaddedShapesAgree) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3});
+  const uint32_t same = b.Call("test.view", {TensorArg(y), IntsArg({1, 1, 2, 3})}, {1, 1, 2, 3});
+  const uint32_t other = b.Call("test.view", {TensorArg(y), IntsArg({6})}, {6});
+  b.file.outputs = {b.Add(same, same, {1, 1, 2, 3}), b.Add(other, other, {6})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok());
+  // `other` aliases a copy of y in a buffer, since the view's kernel has no texture3d.
+  EXPECT_THAT(NodesOf(*plan),
+              ElementsAre("copy@buffer", "add@texture3d", "copy@texture3d", "add@texture3d",
+                          "copy@buffer", "add@texture3d", "copy@texture3d", "copy@texture3d"));
+  EXPECT_EQ(plan->aliased_views, 2u);
+}
+
+TEST(Lowering, WeightsArePackedOnceAndAtLoad) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t w = b.Weight("w", {2, 3});
+  const uint32_t y = b.Call("test.linear", {TensorArg(x), TensorArg(w)}, {2, 3});
+  b.file.outputs = {b.Call("test.linear", {TensorArg(y), TensorArg(w)}, {2, 3})};
+  Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("(pack@buffer)", "linear@buffer", "linear@buffer"));
+  EXPECT_EQ(plan->nodes[1].operands[1], plan->nodes[2].operands[1]);
+}
+
+TEST(Lowering, WeightsThatAreComputedArePackedInEveryRun) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  b.file.outputs = {b.Call("test.linear", {TensorArg(x), TensorArg(x)}, {2, 3})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan),
+              ElementsAre("copy@buffer", "pack@buffer", "linear@texture3d", "copy@texture3d"));
+}
+
+TEST(Lowering, WhatDependsOnConstantsAloneRunsAtLoad) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  const uint32_t w = b.Weight("w", {3});
+  const uint32_t twice = b.Add(w, w, {3});
+  b.file.outputs = {b.Add(x, twice, {3})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("(copy@buffer)", "(add@texture3d)", "copy@buffer",
+                                          "add@texture3d", "copy@texture3d"));
+  EXPECT_EQ(plan->layout_copies, 2u);
+}
+
+TEST(Lowering, InputsConstantsAndRepeatedOutputsAreCopied) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  const uint32_t w = b.Weight("w", {3});
+  const uint32_t y = b.Add(x, w, {3});
+  const uint32_t v = b.Call("test.view", {TensorArg(x), IntsArg({1, 3})}, {1, 3});
+  b.file.outputs = {y, x, w, y, v};
+  Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("add@buffer", "bytes@buffer", "bytes@buffer",
+                                          "bytes@buffer", "bytes@buffer"));
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(plan->tensors[plan->Root(plan->outputs[i])].output, static_cast<int>(i));
+  }
+}
+
+TEST(Lowering, DeadNodesAreDropped) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  const uint32_t w = b.Weight("w", {3});
+  b.Add(x, b.Add(w, w, {3}), {3});
+  b.file.outputs = {b.Add(x, x, {3})};
+  Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->nodes.size(), 1u);
+}
+
+TEST(Lowering, AGraphWithoutNodesIsValid) {
+  Builder b;
+  b.file.outputs = {b.Input("x", {3})};
+  Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("bytes@buffer"));
+  EXPECT_THAT(NodesOf(*LowerFile(FileGraph())), IsEmpty());
+}
+
+TEST(Lowering, EverythingThatIsMissingIsListed) {
+  constexpr int kI32 = static_cast<int>(DType::kI32);
+  Builder b;
+  const uint32_t x = b.Input("x", {3}, kI32);
+  const uint32_t y = b.Call("test.add", {TensorArg(x), TensorArg(x)}, {3}, 0, kI32);
+  const uint32_t z = b.Call("aten.none", {TensorArg(y)}, {3}, 0, kI32);
+  const uint32_t u = b.Call("aten.none", {TensorArg(z)}, {3}, 0, kI32);
+  b.file.outputs = {b.Call("test.sum", {TensorArg(u)}, {3}, 0, kI32)};
+  const Status status = LowerFile(b.file).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.message(),
+            "The shader libraries (fake) lack what the graph needs:\n"
+            "  aten.none: no such op (node 1 ('t2', aten.none) and 1 more)\n"
+            "  test.add: no variant of add for dtype i32, storage buffer (node 0 ('t1', "
+            "test.add))\n"
+            "  test.sum: no variant of sum for dtype i32, storage buffer (node 3 ('t4', "
+            "test.sum))\n"
+            "Add the op's spec, or the dtype and storage to its spec's kernels, and build the "
+            "library again; or name a library that has it in RuntimeOptions::libraries.");
+}
+
+TEST(Lowering, WhatTheDeviceLacksIsNamed) {
+  Builder b;
+  b.file.outputs = {b.Call("test.int8", {TensorArg(b.Input("x", {3}))}, {3})};
+  const Status status = LowerFile(b.file).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("needs storage_buffer_8bit (node 0 ('t1', test.int8))"));
+  DeviceTraits able;
+  able.capabilities = ~uint64_t{0};
+  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, able).ok());
+}
+
+TEST(Lowering, DeclaredShapesMustBeTheComputedOnes) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  b.file.outputs = {b.Add(x, x, {4})};
+  const Status status = LowerFile(b.file).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidFile);
+  EXPECT_EQ(status.message(),
+            "Output 0 is declared as float32 [4], but test.add computes float32 [3].\n"
+            " - While preparing node 0 ('t1', test.add).");
+}
+
+TEST(Lowering, FormulasThatFailNameTheNode) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  const uint32_t z = b.Input("z", {4});
+  b.file.outputs = {b.Add(x, z, {4})};
+  const Status status = LowerFile(b.file).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidFile);
+  EXPECT_THAT(status.message(), HasSubstr("While preparing node 0 ('t2', test.add)."));
+}
+
+TEST(Lowering, ArgumentsMustFitTheSchema) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  b.file.outputs = {b.Call("test.add", {TensorArg(x), IntArg(1)}, {3})};
+  EXPECT_THAT(LowerFile(b.file).status().message(),
+              HasSubstr("Argument b of test.add is a tensor, not int."));
+  b.file.nodes[0].args = {TensorArg(x), NoneArg()};
+  EXPECT_THAT(LowerFile(b.file).status().message(), HasSubstr("is a tensor, not none."));
+  b.file.nodes[0].args = {TensorArg(x)};
+  EXPECT_THAT(LowerFile(b.file).status().message(),
+              HasSubstr("Number of arguments (1) differs from that of test.add (2)."));
+  b.file.nodes[0] = {"test.add", {TensorArg(x), TensorArg(x)}, {}, "n"};
+  b.file.outputs = {x};
+  EXPECT_THAT(LowerFile(b.file).status().message(),
+              HasSubstr("Number of outputs (0) differs from that of test.add (1)."));
+}
+
+TEST(Lowering, TensorsBeyondTheBindingLimitAreNamed) {
+  Builder b;
+  const uint32_t x = b.Input("x", {100});
+  b.file.outputs = {b.Add(x, x, {100})};
+  DeviceTraits device;
+  device.max_storage_buffer_range = 399;
+  const Status status = LowerFile(b.file, Storage::kAuto, device).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(
+      status.message(),
+      HasSubstr("Size (400) of tensor 'x' exceeds the device's maxStorageBufferRange (399)"));
+}
+
+}  // namespace
+}  // namespace spirloom::graph
