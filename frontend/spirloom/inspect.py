@@ -67,7 +67,7 @@ def _memory(memory: dict[str, Any]) -> str:
     text = f"{_bytes(planned)} for {memory['intermediates']} intermediate tensors"
     if naive > planned:
         text += f" ({_bytes(naive)} without sharing, {100 - 100 * planned / naive:.0f} % saved)"
-    views = f", {memory['views']} views" if memory["views"] else ""
+    views = f", {memory['views']} view{'s' * (memory['views'] > 1)}" if memory["views"] else ""
     return f"{text}{views}, {_bytes(memory['inputs_outputs'])} inputs and outputs"
 
 

@@ -34,9 +34,7 @@ def batch_norm(channels: int) -> dict[str, Array]:
 
 
 @pytest.mark.parametrize("bias", ["", " b"])
-def test_batch_norm_folds_into_convolution(
-    library: OpLibrary, tmp_path: Path, bias: str
-) -> None:
+def test_batch_norm_folds_into_convolution(library: OpLibrary, tmp_path: Path, bias: str) -> None:
     nodes = [
         node("Conv", "x w" + bias, "c", pads=[1, 1, 1, 1]),
         node("BatchNormalization", "c scale shift mean var", "n"),

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-import onnx
+import subprocess
+import sys
+
+from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import dtype_of
+
+# Run apart, because ONNX's shape inference crashes on some damaged models.
+_PROGRAM = """
+import sys, onnx
+model = onnx.load_model_from_string(sys.stdin.buffer.read())
+sys.stdout.buffer.write(onnx.shape_inference.infer_shapes(model).SerializeToString())
+"""
+_TIMEOUT_SECONDS = 60
+# Shapes are computed from small constants only.
+_MAX_CONSTANT_BYTES = 1024
 
 
 class Guesses:
@@ -25,10 +38,18 @@ class Guesses:
 
     def _infer(self) -> dict[str, Tensor]:
         model = _with_input_shapes(self._model, self._inputs)
+        inferred = ModelProto()
         try:
-            inferred = onnx.shape_inference.infer_shapes(model)
-        except Exception:  # whatever it raises, there is only less to report
-            return {}
+            done = subprocess.run(
+                [sys.executable, "-c", _PROGRAM],
+                input=model.SerializeToString(),
+                capture_output=True,
+                timeout=_TIMEOUT_SECONDS,
+                check=True,
+            )
+            inferred.ParseFromString(done.stdout)
+        except (OSError, subprocess.SubprocessError, DecodeError, ValueError):
+            return {}  # there is only less to report
         found = {}
         for info in [*inferred.graph.value_info, *inferred.graph.output]:
             kind = info.type.tensor_type
@@ -44,6 +65,9 @@ def _with_input_shapes(model: ModelProto, inputs: list[Tensor]) -> ModelProto:
     copy = ModelProto()
     copy.CopyFrom(model)
     del copy.graph.value_info[:]
+    for tensor in copy.graph.initializer:
+        if tensor.ByteSize() > _MAX_CONSTANT_BYTES:
+            tensor.ClearField("raw_data")
     shapes = {tensor.name: tensor.shape for tensor in inputs}
     for info in copy.graph.input:
         dims = info.type.tensor_type.shape.dim

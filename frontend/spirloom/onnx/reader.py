@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path, PurePosixPath
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from spirloom.errors import ImportFailure
@@ -26,11 +27,18 @@ def read_model(path: Path) -> ModelProto:
         raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
     model = ModelProto()
     try:
-        model.ParseFromString(content)
-    except DecodeError as error:
-        raise ImportFailure(f"{path} is not an ONNX model, or it is cut short.") from error
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            model.ParseFromString(content)
+        damaged = bool(found)  # of some kinds of damage it only warns
+    except DecodeError:
+        damaged = True
+    if damaged:
+        raise ImportFailure(f"{path} is not an ONNX model, or it is cut short.")
     if not model.HasField("graph"):
         raise ImportFailure(f"{path} is not an ONNX model: it holds no graph.")
+    if not _text_is_valid(model):
+        raise ImportFailure(f"{path} is not a valid ONNX model: a name in it is not UTF-8.")
     opset = opset_version(model)
     if not MIN_OPSET <= opset <= MAX_OPSET:
         raise ImportFailure(
@@ -47,6 +55,17 @@ def opset_version(model: ModelProto) -> int:
     """The version of the default operator set."""
     versions = [o.version for o in model.opset_import if o.domain in DEFAULT_DOMAINS]
     return max(versions, default=1)
+
+
+def _text_is_valid(message: Message) -> bool:
+    """Whether every string is UTF-8; the parser hands out others as bytes."""
+    for field, value in message.ListFields():
+        items = value if field.label == field.LABEL_REPEATED else [value]
+        if field.type == field.TYPE_MESSAGE and not all(map(_text_is_valid, items)):
+            return False
+        if field.type == field.TYPE_STRING and any(isinstance(item, bytes) for item in items):
+            return False
+    return True
 
 
 def _check(model: ModelProto, path: Path, opset: int) -> None:

@@ -47,10 +47,10 @@ class _Halver:
             else:
                 self._half[full] = half
         source = args[0] if args else None
-        if node.op == COPY and isinstance(source, Tensor) and source.dtype is outputs[0].dtype:
-            if outputs[0] is not node.outputs[0]:
-                self._half[node.outputs[0]] = source
-                return
+        same = isinstance(source, Tensor) and source.dtype is outputs[0].dtype
+        if node.op == COPY and isinstance(source, Tensor) and same and outputs != node.outputs:
+            self._half[node.outputs[0]] = source
+            return
         self._nodes.append(Node(node.op, args, outputs, node.name))
 
     def _keep(self, node: Node) -> None:

@@ -9,8 +9,11 @@ import numpy as np
 
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.arrange import pick
 from spirloom.onnx.table import Unsupported, converts
+
+_LIMIT = 1 << 24  # the largest output dimension
 
 _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,
@@ -57,7 +60,7 @@ def _axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
         pairs = [(int(shape[d] * s), s) for s, d in zip(factors, dims, strict=False)]
     else:
         raise Unsupported("it has neither scales nor sizes")
-    if len(pairs) != len(dims) or any(n < 1 or not s > 0 for n, s in pairs):
+    if len(pairs) != len(dims) or any(not 1 <= n < _LIMIT or not s > 0 for n, s in pairs):
         raise Unsupported(f"its scales or sizes do not fit the shape {list(shape)}")
     return [Axis(d, shape[d], n, s) for d, (n, s) in zip(dims, pairs, strict=True)]
 
@@ -136,6 +139,7 @@ def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
     stretch = max(1.0, 1 / axis.scale) if ctx.integer("antialias", 0) else 1.0
     reach = (2 if mode == "cubic" else 1) * stretch
     a = ctx.number("cubic_coeff_a", -0.75)
+    check_size([axis.out, axis.size], np.dtype(np.float64).itemsize)
     matrix = np.zeros((axis.out, axis.size))
     for row, position in enumerate(_positions(ctx, axis)):
         taps = np.arange(np.floor(position - reach) + 1, np.floor(position + reach) + 1)

@@ -1,0 +1,233 @@
+"""The command line: what it prints, its exit codes, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from models import model, node, random
+from onnx import TensorProto, helper
+from spirloom.cli import main
+
+GOLDEN = """\
+producer    spirloom 0.1.0 from ONNX opset 13
+input       x  float32  1×3×8×8
+output      y  float32  1×4
+parameters  184 in 4 tensors, 736 B
+memory      3.8 kB for 4 intermediate tensors (4.1 kB without sharing, 6 % saved), 1 view, \
+784 B inputs and outputs
+nodes       6
+  aten.convolution     2
+  aten.add.Tensor      1
+  aten.linear          1
+  aten.max_pool2d      1
+  aten.view            1
+"""
+
+
+def small_network() -> onnx.ModelProto:
+    nodes = [
+        node("Conv", "x w0", "a", pads=[1, 1, 1, 1]),
+        node("Relu", "a", "r"),
+        node("Conv", "r w1", "b"),
+        node("Add", "b r", "s"),
+        node("MaxPool", "s", "p", kernel_shape=[8, 8]),
+        node("Flatten", "p", "f"),
+        node("Gemm", "f w2 b2"),
+    ]
+    constants = {
+        "w0": random(5, 3, 3, 3),
+        "w1": random(5, 5, 1, 1),
+        "w2": random(5, 4),
+        "b2": random(4),
+    }
+    return model(nodes, {"x": ("batch", 3, 8, 8)}, constants)
+
+
+def saved(made: onnx.ModelProto, folder: Path) -> str:
+    path = folder / "m.onnx"
+    path.write_bytes(made.SerializeToString())
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_import_and_inspect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    code, said, err = run(capsys, "import", path, "-o", out, "--dim", "batch=1")
+    assert (code, said, err) == (0, f"{out}: 6 nodes, 184 parameters (736 B)\n", "")
+    code, said, _ = run(capsys, "inspect", out)
+    assert (code, said) == (0, GOLDEN)
+
+
+def test_inspect_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    main(["import", path, "-o", out, "--dim", "batch=2", "--fp16"])
+    capsys.readouterr()
+    code, said, _ = run(capsys, "inspect", "--json", out)
+    facts = json.loads(said)
+    assert code == 0
+    assert facts["inputs"] == [{"name": "x", "dtype": "float32", "shape": [2, 3, 8, 8]}]
+    assert facts["parameters"] == {"tensors": 4, "elements": 184, "bytes": 368}
+    assert facts["ops"]["aten._to_copy"] == 2
+    assert facts["memory"]["intermediates_planned"] < facts["memory"]["intermediates_naive"]
+
+
+def test_inspect_lists_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    main(["import", path, "-o", out, "--dim", "batch=1"])
+    _, said, _ = run(capsys, "inspect", out, "--nodes")
+    assert "f32[1, 3, 8, 8], f32[5, 3, 3, 3] → f32[1, 5, 8, 8] @ " in said
+    assert "(Gemm_y)" in said
+
+
+def test_same_bytes_twice(tmp_path: Path) -> None:
+    path = saved(small_network(), tmp_path)
+    contents = []
+    for name in ("a.slg", "b.slg"):
+        assert main(["import", path, "-o", str(tmp_path / name), "--dim", "batch=1"]) == 0
+        contents.append((tmp_path / name).read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_external_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    arguments = ["import", path, "-o", out, "--dim", "batch=1", "--external-data"]
+    assert main(arguments) == 0
+    assert (tmp_path / "m.slg.data").stat().st_size > 736
+    capsys.readouterr()
+    assert run(capsys, "inspect", out)[0] == 0
+
+
+def test_every_unsupported_node_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        node("Det", "x", "a"),
+        node("Relu", "x", "b"),
+        node("GridSample", "b x", "c"),
+        helper.make_node("Magic", ["c"], ["d"], name="m", domain="com.example"),
+        node("Resize", "x - s", "e", mode="linear", coordinate_transformation_mode="odd"),
+        node("Gru", "d", "y"),
+    ]
+    constants = {"s": np.array([1, 1, 2, 3], dtype=np.float32)}
+    made = model(nodes, {"x": (1, 1, 4, 4)}, constants, opset=18)
+    out = tmp_path / "m.slg"
+    code, said, err = run(capsys, "import", saved(made, tmp_path), "-o", str(out))
+    assert (code, said) == (1, "")
+    assert err.splitlines() == [
+        f"spirloom: error: {tmp_path}/m.onnx: 5 of 6 nodes cannot be imported:",
+        "  Det, Det_a: there is no converter for it",
+        "  GridSample, GridSample_c: there is no converter for it",
+        "  com.example.Magic, m: the operator domain 'com.example' is unknown",
+        "  Resize, Resize_e: coordinate_transformation_mode 'odd' is not supported",
+        "  Gru, Gru_y: there is no converter for it",
+    ]
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("import", "missing.onnx", "-o", "m.slg"), "Cannot read missing.onnx: No such file"),
+        (("inspect", "missing.slg"), "Cannot read missing.slg: No such file"),
+        (("import", "m.onnx", "-o", "m.slg", "--dim", "3"), "'3' is not of the form NAME=NUMBER"),
+        (("import", "m.onnx", "-o", "m.slg", "--dim", "n=-1"), "--dim wants numbers"),
+        (("import", "m.onnx", "-o", "m.slg", "--dim", "n=1,2"), "--dim n wants one number, not 2"),
+        (("import", "m.onnx", "-o", "m.slg", "--shape", "x=a"), "--shape wants numbers"),
+    ],
+)
+def test_bad_arguments(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("spirloom: error: ") and message in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [(), ("import",), ("weave",), ("import", "a", "-o")])
+def test_bad_usage_exits_with_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit) as error:
+        main(arguments)
+    assert error.value.code == 2
+    assert "usage: spirloom" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["", "import", "inspect", "ops", "cases"])
+def test_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    with pytest.raises(SystemExit) as error:
+        main([*command.split(), "--help"])
+    assert error.value.code == 0
+    assert "usage: spirloom" in capsys.readouterr().out
+
+
+def test_ops(capsys: pytest.CaptureFixture[str]) -> None:
+    _, own, _ = run(capsys, "ops")
+    _, foreign, _ = run(capsys, "ops", "--onnx")
+    assert "aten.add.Tensor(a, b, alpha, activation, act_min, act_max)" in own.splitlines()
+    assert "Conv" in foreign.splitlines() and "NonZero (of constants)" in foreign.splitlines()
+
+
+@pytest.mark.parametrize("cut", [0, 10, 400])
+def test_truncated_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: int) -> None:
+    path = Path(saved(small_network(), tmp_path))
+    path.write_bytes(path.read_bytes()[:cut])
+    code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1
+    assert "is not an ONNX model" in err or "is not a valid ONNX model" in err
+    assert not (tmp_path / "m.slg").exists()
+
+
+def test_invalid_model_names_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = model([node("Relu", "nowhere")], {"x": (1,)})
+    code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1
+    assert "is not a valid ONNX model: Nodes in a graph must be topologically sorted" in err
+
+
+def external(folder: Path, **entries: str) -> str:
+    """A model whose weight is stored in another file."""
+    made = model([node("Add", "x w")], {"x": (3,)}, {"w": np.ones(3, np.float32)})
+    tensor = made.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in entries.items():
+        tensor.external_data.add(key=key, value=value)
+    return saved(made, folder)
+
+
+def test_external_data_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.bin").write_bytes(b"1234" + random(3).tobytes())
+    path = external(tmp_path, location="w.bin", offset="4", length="12")
+    assert run(capsys, "import", path, "-o", str(tmp_path / "m.slg"))[0] == 0
+    assert random(3).tobytes() in (tmp_path / "m.slg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (
+            {"location": "gone.bin"},
+            "gone.bin, which cannot be read: No such file or directory. Put",
+        ),
+        ({"location": "../w.bin"}, "'../w.bin', which is not a file in the model's folder"),
+        ({"location": "/etc/passwd"}, "'/etc/passwd', which is not a file in the model's folder"),
+        ({"location": "w.bin", "offset": "8", "length": "12"}, "needs 12 bytes at 8 of"),
+        ({"location": "w.bin", "offset": "x"}, "has a malformed offset or length"),
+    ],
+)
+def test_bad_external_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], entries: dict[str, str], message: str
+) -> None:
+    (tmp_path / "w.bin").write_bytes(b"1234567890123456")
+    code, _, err = run(capsys, "import", external(tmp_path, **entries), "-o", str(tmp_path / "m"))
+    assert code == 1 and message in err

@@ -1,0 +1,143 @@
+"""Graph files: what is written is read back; what is damaged is refused with a message."""
+
+from __future__ import annotations
+
+import random as python_random
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom import graph_file, graph_reader
+from spirloom.errors import ImportFailure
+from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
+
+
+def small_graph() -> Graph:
+    """One node for each kind of argument."""
+    x = Tensor("x", DType.F32, (2, 3), storage=Storage.TEXTURE3D)
+    c = constant("c", np.arange(6, dtype=np.float32).reshape(2, 3))
+    i = constant("i", np.array([1, 0], dtype=np.int32))
+    a, y = Tensor("a", DType.F32, (4, 3)), Tensor("y", DType.F16, (2, 3))
+    cat = Node("aten.cat", ((x, c), 0), (a,), "join")
+    every = Node("test.op", (a, None, i, -5, 0.5, True, (1, -2), "f16"), (y,), "all")
+    return Graph([x], [y], [cat, every], "test")
+
+
+def test_reads_back_what_was_written(tmp_path: Path) -> None:
+    graph = small_graph()
+    path = tmp_path / "g.slg"
+    graph_file.save(graph, path)
+    again = graph_reader.load(path)
+    assert again.producer == "test"
+    assert [str(t) for t in again.tensors()] == [str(t) for t in graph.tensors()]
+    assert again.inputs[0].storage is Storage.TEXTURE3D
+    assert again.nodes[1].args[1:2] + again.nodes[1].args[3:] == (
+        None, -5, 0.5, True, (1, -2), "f16",
+    )  # fmt: skip
+    assert [type(v) for v in again.nodes[1].args[3:6]] == [int, float, bool]
+    constants = [t.data for t in again.tensors() if t.data is not None]
+    np.testing.assert_array_equal(constants[0], np.arange(6).reshape(2, 3))
+    np.testing.assert_array_equal(constants[1], [1, 0])
+    assert graph_file.to_bytes(again) == path.read_bytes()
+
+
+def test_equal_graphs_give_equal_bytes() -> None:
+    assert graph_file.to_bytes(small_graph()) == graph_file.to_bytes(small_graph())
+
+
+def test_constants_are_aligned_and_stored_once() -> None:
+    a, b = (constant(n, np.full(3, 7, np.float32)) for n in "ab")
+    y = Tensor("y", DType.F32, (3,))
+    data = graph_file.to_bytes(Graph([], [y], [Node("op", (a, b), (y,))]))
+    values = struct.pack("<3f", 7, 7, 7)
+    assert data.count(values) == 1 and data.index(values) % 64 == 0
+    assert len(data) % 64 == 0
+
+
+def test_external_data_lies_beside_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "g.slg"
+    graph_file.save(small_graph(), path, external_data=True)
+    data = tmp_path / "g.slg.data"
+    assert data.read_bytes()[:24] == np.arange(6, dtype=np.float32).tobytes()
+    constants = [t.data for t in graph_reader.load(path).tensors() if t.data is not None]
+    np.testing.assert_array_equal(constants[1], [1, 0])
+    data.unlink()
+    with pytest.raises(ImportFailure, match=r"Cannot read .*g\.slg\.data: No such file"):
+        graph_reader.load(path)
+
+
+def test_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
+    graph = small_graph()
+    graph.nodes[1].args = (Tensor("x", DType.F32, ()), 1 << 70)
+    with pytest.raises(TypeError):
+        graph_file.save(graph, tmp_path / "g.slg")
+    with pytest.raises(ImportFailure, match="Cannot write .*: No such file or directory"):
+        graph_file.save(small_graph(), tmp_path / "missing" / "g.slg")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the identifier SLG1 is missing"),
+        (b"PK\3\4 something else entirely", "the identifier SLG1 is missing"),
+        (b"\xff\xff\xff\x7f\0\0\0\0SLG1", "says it has at least"),
+        (b"\x08\0\0\0\0\0\0\0SLG1", "the offset at byte 4 is zero"),
+    ],
+)
+def test_garbage_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "g.slg"
+    path.write_bytes(content)
+    with pytest.raises(ImportFailure, match=message):
+        graph_reader.load(path)
+
+
+def test_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "g.slg"
+    monkeypatch.setattr(graph_file, "VERSION", 2)
+    graph_file.save(small_graph(), path)
+    with pytest.raises(ImportFailure, match="its version is 2, not 1"):
+        graph_reader.load(path)
+
+
+def test_a_constants_file_elsewhere_is_refused(tmp_path: Path) -> None:
+    header, _ = graph_file._encode(small_graph(), "../secret")
+    path = tmp_path / "g.slg"
+    path.write_bytes(header)
+    with pytest.raises(ImportFailure, match=r"'\.\./secret' is not a bare file name"):
+        graph_reader.load(path)
+
+
+def test_a_constant_beyond_the_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g.slg"
+    path.write_bytes(graph_file.to_bytes(small_graph())[:-64])
+    with pytest.raises(ImportFailure, match=r"the constant of tensor 3 \(i\) ends after"):
+        graph_reader.load(path)
+
+
+def test_nodes_out_of_order_are_refused(tmp_path: Path) -> None:
+    graph = small_graph()
+    graph.nodes.reverse()
+    path = tmp_path / "g.slg"
+    graph_file.save(graph, path)
+    with pytest.raises(ImportFailure, match=r"node 0 \(test\.op\) reads 'a' too early"):
+        graph_reader.load(path)
+
+
+def test_damaged_files_never_end_in_a_traceback(tmp_path: Path) -> None:
+    whole = graph_file.to_bytes(small_graph())
+    header = struct.unpack_from("<I", whole)[0] + 4
+    choose = python_random.Random(7)
+    path = tmp_path / "g.slg"
+    refused = 0
+    for _ in range(600):
+        data = bytearray(whole)
+        for _ in range(choose.randint(1, 4)):
+            data[choose.randrange(header)] = choose.choice((0, 1, 127, 128, 255))
+        path.write_bytes(data[: choose.choice((len(data), choose.randrange(len(data))))])
+        try:
+            graph_reader.load(path)
+        except ImportFailure:
+            refused += 1
+    assert refused > 300

@@ -1,0 +1,100 @@
+"""Inputs of a model: open dimensions, element types, whole shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import Shape, imported, model, node
+from onnx import TensorProto
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array, DType, Graph
+from spirloom.onnx.inputs import Shapes
+from spirloom.ops import OpLibrary
+
+
+def relu(library: OpLibrary, folder: Path, shape: Shape, shapes: Shapes) -> Graph:
+    return imported(model([node("Relu", "x")], {"x": shape}), library, folder, shapes)
+
+
+def test_named_dimension_is_set(library: OpLibrary, tmp_path: Path) -> None:
+    graph = relu(library, tmp_path, ("batch", 3), Shapes(dims={"batch": 5}))
+    assert graph.inputs[0].shape == graph.outputs[0].shape == (5, 3)
+
+
+def test_whole_shape_is_set(library: OpLibrary, tmp_path: Path) -> None:
+    graph = relu(library, tmp_path, ("batch", 3), Shapes(inputs={"x": (5, 4)}))
+    assert graph.inputs[0].shape == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "shapes", "message"),
+    [
+        (("n", "m"), Shapes(), "leaves input dimensions open. Set them with --dim n=N --dim m=N."),
+        ((None, 3), Shapes(), "Set them with --shape x=N,N,…"),
+        ((2, 3), Shapes(dims={"n": 1}), "--dim names no dimension of an input: n. There are: none"),
+        ((2, 3), Shapes(inputs={"z": (1,)}), "--shape names no input: z. The inputs are: x."),
+        ((2, 3), Shapes(inputs={"x": (1,)}), "--shape x has 1 dimensions; the input has 2."),
+        ((1,) * 9, Shapes(), "Input 'x' has the impossible shape"),
+        (("n",), Shapes(dims={"n": 1 << 40}), "Input 'x' has the impossible shape"),
+    ],
+)
+def test_bad_shapes(
+    library: OpLibrary, tmp_path: Path, shape: Shape, shapes: Shapes, message: str
+) -> None:
+    with pytest.raises(ImportFailure) as error:
+        relu(library, tmp_path, shape, shapes)
+    assert message in str(error.value)
+
+
+def test_wide_inputs_are_refused(library: OpLibrary, tmp_path: Path) -> None:
+    for dtype, name in ((TensorProto.DOUBLE, "DOUBLE"), (TensorProto.INT64, "INT64")):
+        made = model([node("Abs", "x")], {"x": (2,)}, dtype=dtype)
+        with pytest.raises(ImportFailure, match=f"'x' has element type {name}.*cannot narrow"):
+            imported(made, library, tmp_path)
+
+
+def test_wide_indices_are_narrowed(library: OpLibrary, tmp_path: Path) -> None:
+    table = np.ones((4, 3), np.float32)
+    made = model([node("Gather", "t x")], {"x": (2, 2)}, {"t": table}, dtype=TensorProto.INT64)
+    graph = imported(made, library, tmp_path)
+    assert graph.inputs[0].dtype is DType.I32
+    assert graph.outputs[0].shape == (2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (np.array([1 << 31]), "a int64 constant holds 2147483648, which int32 cannot hold"),
+        (np.array([0.1]), "a float64 constant holds 0.1, which float32 cannot hold"),
+    ],
+)
+def test_constants_that_do_not_fit_are_refused(
+    library: OpLibrary, tmp_path: Path, value: Array, reason: str
+) -> None:
+    made = model([node("Add", "x c")], {"x": (1,)}, {"c": value})
+    with pytest.raises(ImportFailure) as error:
+        imported(made, library, tmp_path)
+    assert reason in str(error.value)
+
+
+def test_wide_constants_that_fit_are_narrowed(library: OpLibrary, tmp_path: Path) -> None:
+    values = np.array([0.5, np.inf, np.nan])
+    graph = imported(model([node("Add", "x c")], {"x": (1,)}, {"c": values}), library, tmp_path)
+    narrow = next(t for t in graph.tensors() if t.data is not None)
+    assert narrow.dtype is DType.F32
+    np.testing.assert_array_equal(narrow.data, values.astype(np.float32))
+
+
+def test_output_that_is_an_input_is_copied(library: OpLibrary, tmp_path: Path) -> None:
+    graph = imported(model([node("Identity", "x")], {"x": (2,)}), library, tmp_path)
+    assert [n.op for n in graph.nodes] == ["aten._to_copy"]
+    assert (graph.inputs[0].name, graph.outputs[0].name) == ("x", "y")
+
+
+def test_one_value_for_two_outputs(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Relu", "x", "a"), node("Identity", "a", "b")]
+    graph = imported(model(nodes, {"x": (2,)}, outputs=("a", "b")), library, tmp_path)
+    assert [t.name for t in graph.outputs] == ["a", "b"]
+    assert [n.op for n in graph.nodes] == ["aten.relu", "aten._to_copy"]
