@@ -46,7 +46,8 @@ struct TensorDesc {
   DType dtype = DType::kF32;
   Ints shape;
   bool present = true;
-  // Where this call finds it (`x.storage`); kAuto while the runtime has not chosen yet (infer, when).
+  // Where this call finds it (`x.storage`); kAuto while the runtime has not chosen yet (infer,
+  // when).
   Storage storage = Storage::kAuto;
 };
 

@@ -15,11 +15,11 @@ namespace spirloom::vulkan {
 // What a compute pipeline is made from. `spirv` and `bindings` are referred to, not copied.
 struct PipelineDesc {
   std::string name;  // for messages and debuggers: the variant id
-  std::span<const uint32_t> spirv;
-  std::span<const ops::BindingType> bindings;
+  std::span<const uint32_t> spirv = {};
+  std::span<const ops::BindingType> bindings = {};
   uint32_t push_bytes = 0;
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialisation constants 0, 1, 2
-  std::vector<uint32_t> constants;             // specialisation constants 3, 4, …: their bits
+  std::vector<uint32_t> constants = {};        // specialisation constants 3, 4, …: their bits
 };
 
 // A VkPipeline. Its layout belongs to the LayoutCache it was made with, which must outlive it.

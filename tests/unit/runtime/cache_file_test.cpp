@@ -1,0 +1,100 @@
+// Cache files: what is written comes back, and what was damaged does not.
+#include "runtime/vulkan/cache_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace spirloom::vulkan {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// A folder of its own for each test, removed afterwards.
+class CacheFileTest : public testing::Test {
+ protected:
+  CacheFileTest() {
+    folder_ = testing::TempDir() + "spirloom_cache_file_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    path_ = folder_ + "/deep/er/cache.bin";
+  }
+  ~CacheFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string ReadAll() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void WriteAll(const std::string& text) const {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << text;
+  }
+
+  std::string folder_;
+  std::string path_;
+  const Bytes payload_ = Bytes(1000, std::byte{7});
+};
+
+TEST_F(CacheFileTest, RoundTrip) {
+  EXPECT_TRUE(ReadCacheFile(path_).empty());
+  EXPECT_TRUE(WriteCacheFile(path_, payload_));
+  EXPECT_EQ(ReadCacheFile(path_), payload_);
+  EXPECT_TRUE(WriteCacheFile(path_, Bytes(3)));
+  EXPECT_EQ(ReadCacheFile(path_), Bytes(3));
+}
+
+TEST_F(CacheFileTest, LeavesNothingElseBehind) {
+  ASSERT_TRUE(WriteCacheFile(path_, payload_));
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+    files += entry.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(files, 1U);
+}
+
+TEST_F(CacheFileTest, IgnoresEveryTruncation) {
+  ASSERT_TRUE(WriteCacheFile(path_, Bytes(40, std::byte{1})));
+  const std::string whole = ReadAll();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    WriteAll(whole.substr(0, size));
+    EXPECT_TRUE(ReadCacheFile(path_).empty()) << size;
+  }
+  WriteAll(whole + "x");
+  EXPECT_TRUE(ReadCacheFile(path_).empty());
+}
+
+TEST_F(CacheFileTest, IgnoresEveryAlteredByte) {
+  ASSERT_TRUE(WriteCacheFile(path_, Bytes(40, std::byte{1})));
+  const std::string whole = ReadAll();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string altered = whole;
+    altered[i] = static_cast<char>(altered[i] ^ 0x40);
+    WriteAll(altered);
+    EXPECT_TRUE(ReadCacheFile(path_).empty()) << i;
+  }
+}
+
+TEST_F(CacheFileTest, SaysWhenItCannotWrite) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(folder_ + "/deep") << "a file where a folder is needed";
+  EXPECT_FALSE(WriteCacheFile(path_, payload_));
+  EXPECT_TRUE(ReadCacheFile(path_).empty());
+}
+
+TEST_F(CacheFileTest, ConcurrentWritersLeaveAWholeFile) {
+  {
+    std::vector<std::jthread> writers;
+    for (int i = 1; i <= 4; ++i) {
+      writers.emplace_back([this, i] {
+        for (int k = 0; k < 20; ++k) WriteCacheFile(path_, Bytes(5000, static_cast<std::byte>(i)));
+      });
+    }
+  }
+  const Bytes read = ReadCacheFile(path_);
+  ASSERT_EQ(read.size(), 5000U);
+  EXPECT_EQ(read, Bytes(5000, read[0]));
+}
+
+}  // namespace
+}  // namespace spirloom::vulkan

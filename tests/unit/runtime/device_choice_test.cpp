@@ -1,0 +1,67 @@
+// Which device an index, a name or nothing selects. No Vulkan here.
+#include <gtest/gtest.h>
+
+#include "runtime/vulkan/physical_device.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+DeviceInfo Named(const std::string& name, bool usable = true) {
+  DeviceInfo info;
+  info.name = name;
+  info.api_version = usable ? "1.3.230" : "1.0.68";
+  info.usable = usable;
+  return info;
+}
+
+const std::vector<DeviceInfo> kDevices = {Named("Old GPU 900", false), Named("Fast GPU 4090"),
+                                          Named("llvmpipe")};
+
+TEST(ChooseDevice, TakesTheFirstUsableWithoutAChoice) {
+  const auto chosen = ChooseDevice(kDevices, "");
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_EQ(*chosen, 1U);
+}
+
+TEST(ChooseDevice, TakesAnIndex) { EXPECT_EQ(*ChooseDevice(kDevices, "2"), 2U); }
+
+TEST(ChooseDevice, TakesAPartOfAName) {
+  EXPECT_EQ(*ChooseDevice(kDevices, "LLVM"), 2U);
+  EXPECT_EQ(*ChooseDevice(kDevices, "fast gpu"), 1U);
+}
+
+TEST(ChooseDevice, TakesANumberBeyondTheListAsAName) {
+  EXPECT_EQ(*ChooseDevice(kDevices, "4090"), 1U);
+}
+
+TEST(ChooseDevice, PrefersAUsableMatch) { EXPECT_EQ(*ChooseDevice(kDevices, "gpu"), 1U); }
+
+TEST(ChooseDevice, ListsTheDevicesWhenNoneMatches) {
+  const Status status = ChooseDevice(kDevices, "radeon").status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "There is no device 'radeon'. An index or a part of a name selects one of: 0: Old GPU "
+            "900, 1: Fast GPU 4090, 2: llvmpipe.");
+  EXPECT_EQ(ChooseDevice(kDevices, "3").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ChooseDevice(kDevices, "-1").status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ChooseDevice, RefusesAnOldDevice) {
+  for (const char* choice : {"0", "old"}) {
+    const Status status = ChooseDevice(kDevices, choice).status();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    EXPECT_EQ(status.message(),
+              "The device 'Old GPU 900' (Vulkan 1.0.68) cannot be used: at least Vulkan 1.1 and a "
+              "compute queue are needed.");
+  }
+  EXPECT_EQ(ChooseDevice({Named("Old", false)}, "").status().code(), StatusCode::kUnsupported);
+}
+
+TEST(ChooseDevice, SaysThatThereAreNone) {
+  const Status status = ChooseDevice({}, "0").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(status.message().find("no Vulkan device"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spirloom::vulkan

@@ -1,0 +1,139 @@
+// Memory types, allocations, and buffers and images in them.
+#include "runtime/vulkan/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "runtime/vulkan/buffer.h"
+#include "runtime/vulkan/image.h"
+#include "tests/unit/runtime/device_fixture.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags kVisible =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+
+VkPhysicalDeviceMemoryProperties Types(const std::vector<VkMemoryPropertyFlags>& flags) {
+  VkPhysicalDeviceMemoryProperties memory{};
+  memory.memoryTypeCount = static_cast<uint32_t>(flags.size());
+  for (size_t i = 0; i < flags.size(); ++i) memory.memoryTypes[i].propertyFlags = flags[i];
+  return memory;
+}
+
+TEST(ChooseMemoryType, DiscreteDevice) {
+  const auto memory = Types({0, kLocal, kVisible, kVisible | kCached, kLocal | kVisible});
+  EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kDevice), 1U);
+  EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kUpload), 2U);
+  EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kReadback), 3U);
+  EXPECT_EQ(ChooseMemoryType(memory, 0b10000, MemoryUse::kUpload), 4U);
+  EXPECT_EQ(ChooseMemoryType(memory, 0b00100, MemoryUse::kDevice), 2U);
+}
+
+TEST(ChooseMemoryType, UnifiedDevice) {
+  const auto memory = Types({kLocal | kVisible | kCached});
+  for (MemoryUse use : {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kReadback}) {
+    EXPECT_EQ(ChooseMemoryType(memory, 1, use), 0U);
+  }
+}
+
+TEST(ChooseMemoryType, NothingFits) {
+  EXPECT_EQ(ChooseMemoryType(Types({kLocal}), ~0U, MemoryUse::kUpload), std::nullopt);
+  EXPECT_EQ(ChooseMemoryType(Types({kLocal}), 0, MemoryUse::kDevice), std::nullopt);
+  EXPECT_EQ(
+      ChooseMemoryType(Types({kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT}), ~0U, MemoryUse::kDevice),
+      std::nullopt);
+}
+
+class MemoryTest : public testing::DeviceTest {};
+
+TEST_F(MemoryTest, CountsAllocations) {
+  const DeviceCounters& counters = device().counters();
+  const uint64_t allocations = counters.memory_allocations;
+  const uint64_t frees = counters.memory_frees;
+  const uint64_t bytes = counters.allocated_bytes;
+  {
+    const auto buffer = Buffer::Create(device(), 1000, MemoryUse::kUpload);
+    ASSERT_TRUE(buffer.ok()) << buffer.status().message();
+    EXPECT_EQ(buffer->size(), 1000U);
+    EXPECT_EQ(counters.memory_allocations, allocations + 1);
+    EXPECT_GE(counters.allocated_bytes, bytes + 1000);
+    ASSERT_NE(buffer->mapped(), nullptr);
+    std::memset(buffer->mapped(), 1, 1000);
+  }
+  EXPECT_EQ(counters.memory_frees, frees + 1);
+  EXPECT_EQ(counters.allocated_bytes, bytes);
+}
+
+TEST_F(MemoryTest, MovesKeepOneOwner) {
+  const uint64_t frees = device().counters().memory_frees;
+  {
+    auto made = DeviceMemory::Create(device(), 64, ~0U, MemoryUse::kReadback);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    DeviceMemory a = std::move(made).value();
+    DeviceMemory b = std::move(a);
+    a = std::move(b);
+    DeviceMemory empty;
+    empty = DeviceMemory();
+    EXPECT_NE(a.mapped(), nullptr);
+    EXPECT_EQ(device().counters().memory_frees, frees);
+  }
+  EXPECT_EQ(device().counters().memory_frees, frees + 1);
+}
+
+TEST_F(MemoryTest, BuffersShareMemory) {
+  auto first = Buffer::CreateUnbound(device(), 100);
+  auto second = Buffer::CreateUnbound(device(), 100);
+  ASSERT_TRUE(first.ok() && second.ok());
+  const VkMemoryRequirements& needs = first->requirements();
+  const VkDeviceSize offset =
+      (needs.size + needs.alignment - 1) / needs.alignment * needs.alignment;
+  const auto memory = DeviceMemory::Create(device(), offset + needs.size, needs.memoryTypeBits,
+                                           MemoryUse::kReadback);
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  ASSERT_TRUE(first->Bind(*memory, 0).ok());
+  ASSERT_TRUE(second->Bind(*memory, offset).ok());
+  EXPECT_EQ(second->mapped(), first->mapped() + offset);
+}
+
+TEST_F(MemoryTest, RefusesWhatTheDeviceCannotHold) {
+  const VkDeviceSize limit = device().physical().max_memory_allocation_size;
+  if (limit < ~VkDeviceSize{0} - 64) {
+    const Status buffer = Buffer::Create(device(), limit + 1, MemoryUse::kDevice).status();
+    EXPECT_EQ(buffer.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(buffer.message(), HasSubstr("maxMemoryAllocationSize"));
+  }
+  const Status huge =
+      DeviceMemory::Create(device(), ~VkDeviceSize{0}, ~0U, MemoryUse::kDevice).status();
+  EXPECT_EQ(huge.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(huge.message(), HasSubstr("18446744073709551615 bytes"));
+  EXPECT_EQ(Buffer::Create(device(), 0, MemoryUse::kDevice).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(MemoryTest, ImagesOfEveryType) {
+  for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
+    const auto image = Image::Create(device(), {3, 5, 2}, TexelFormat(dtype));
+    ASSERT_TRUE(image.ok()) << ShortName(dtype) << ": " << image.status().message();
+    EXPECT_NE(image->view(), VkImageView{});
+    EXPECT_EQ(image->extent().height, 5U);
+  }
+}
+
+TEST_F(MemoryTest, RefusesImagesBeyondTheLimits) {
+  const uint32_t limit = device().limits().maxImageDimension3D;
+  const Status large = Image::Create(device(), {1, limit + 1, 1}, VK_FORMAT_R32_SFLOAT).status();
+  EXPECT_EQ(large.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(large.message(), HasSubstr("1 x " + std::to_string(limit + 1) + " x 1 texels"));
+  EXPECT_EQ(Image::Create(device(), {0, 1, 1}, VK_FORMAT_R32_SFLOAT).status().code(),
+            StatusCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace spirloom::vulkan

@@ -1,0 +1,115 @@
+// Libraries merged into one index: finding ops and variants, and clashes.
+#include "runtime/ops/op_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/unit/runtime/pack_builder.h"
+
+namespace spirloom::ops {
+namespace {
+
+using ::spirloom::testing::MakePack;
+using ::spirloom::testing::PackBytes;
+using ::testing::HasSubstr;
+
+OpInfo NamedOp(const char* name) {
+  OpInfo op{};
+  op.name = name;
+  op.short_name = name;
+  op.view_of = -1;
+  return op;
+}
+
+const std::array<OpInfo, 2> kFirstOps = {NamedOp("aten.add.Tensor"), NamedOp("aten.mul.Tensor")};
+const std::array<OpInfo, 1> kSecondOps = {NamedOp("aten.mm")};
+
+class OpIndexTest : public ::testing::Test {
+ protected:
+  PackBytes first_pack_ = MakePack({0x10, 0x11}, 1);
+  PackBytes second_pack_ = MakePack({0x10}, 2);
+  ShaderLibrary first_{"first", kFirstOps, first_pack_.bytes(), 1};
+  ShaderLibrary second_{"second", kSecondOps, second_pack_.bytes(), 2};
+};
+
+TEST_F(OpIndexTest, MergesLibraries) {
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const auto index = OpIndex::Create(libraries);
+  ASSERT_TRUE(index.ok()) << index.status().message();
+  ASSERT_EQ(index->ops().size(), 3U);
+  EXPECT_STREQ(index->ops()[1].op->name, "aten.mm");
+  const OpEntry* mm = index->FindOp("aten.mm");
+  ASSERT_NE(mm, nullptr);
+  EXPECT_EQ(mm->op, &kSecondOps[0]);
+  EXPECT_EQ(index->FindOp("aten.add.Tensor")->op, &kFirstOps[0]);
+  EXPECT_EQ(index->FindOp("aten.add"), nullptr);
+  EXPECT_EQ(index->FindOp(""), nullptr);
+  EXPECT_EQ(index->FindOp("zzz"), nullptr);
+}
+
+TEST_F(OpIndexTest, FindsVariantsInTheOpsOwnLibrary) {
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const auto index = OpIndex::Create(libraries);
+  ASSERT_TRUE(index.ok());
+  const auto variant = index->FindVariant(*index->FindOp("aten.mul.Tensor"), 0x11);
+  ASSERT_TRUE(variant.has_value());
+  EXPECT_EQ(variant->name, "variant_1");
+  EXPECT_EQ(variant->spirv.size(), 6U);
+  EXPECT_EQ(variant->row->key, 0x11U);
+  EXPECT_FALSE(index->FindVariant(*index->FindOp("aten.mm"), 0x11).has_value());
+}
+
+TEST_F(OpIndexTest, EmptyHasNoOps) {
+  const auto index = OpIndex::Create({});
+  ASSERT_TRUE(index.ok());
+  EXPECT_EQ(index->FindOp("aten.mm"), nullptr);
+}
+
+TEST_F(OpIndexTest, NamesTheOpAndBothLibrariesOfAClash) {
+  second_.ops = std::span(kFirstOps).subspan(1);
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const Status status = OpIndex::Create(libraries).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "The op 'aten.mul.Tensor' is in two shader libraries, 'first' and 'second'. Leave it "
+            "out of one.");
+}
+
+TEST_F(OpIndexTest, RefusesNull) {
+  const std::array<const ShaderLibrary*, 1> libraries = {nullptr};
+  EXPECT_EQ(OpIndex::Create(libraries).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(OpIndexTest, RefusesAPackOfAnotherBuild) {
+  first_.digest = 0xff;
+  const std::array<const ShaderLibrary*, 1> libraries = {&first_};
+  const Status status = OpIndex::Create(libraries).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "The shader library 'first' (digest 00000000000000ff) and its pack (digest "
+            "0000000000000001) are from different builds. Rebuild the library.");
+}
+
+TEST_F(OpIndexTest, NamesTheLibraryOfADamagedPack) {
+  second_pack_.header().magic = 0;
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const Status status = OpIndex::Create(libraries).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidFile);
+  EXPECT_THAT(status.message(), HasSubstr("While opening the shader library 'second'."));
+}
+
+TEST(DescribeKey, SaysItInWords) {
+  KernelInfo kernel{};
+  kernel.name = "softmax";
+  EXPECT_EQ(DescribeKey(kernel, 0x21), "softmax for dtype f16, storage texture3d");
+  EXPECT_EQ(DescribeKey(kernel, 0x0'0000'0010), "softmax for dtype f32, storage buffer");
+  EXPECT_EQ(DescribeKey(kernel, 0x7'0000'0310),
+            "softmax for dtype f32, storage buffer, further axes 3");
+  EXPECT_EQ(DescribeKey(kernel, 0x7'0000'2010),
+            "softmax for dtype f32, storage buffer, further axes 0, 2");
+}
+
+}  // namespace
+}  // namespace spirloom::ops

@@ -1,0 +1,70 @@
+#include "tests/unit/runtime/pack_builder.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+namespace spirloom::testing {
+namespace {
+
+constexpr uint32_t kModuleWords[] = {0x07230203, 0x00010300, 0, 1, 0, 0x00020011};
+
+size_t Align(size_t offset) {
+  return (offset + ops::kPackAlignment - 1) / ops::kPackAlignment * ops::kPackAlignment;
+}
+
+}  // namespace
+
+PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest) {
+  std::string names;
+  std::vector<uint32_t> name_offsets;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    name_offsets.push_back(static_cast<uint32_t>(names.size()));
+    names += "variant_" + std::to_string(i) + '\0';
+  }
+  const size_t variants = Align(sizeof(ops::PackHeader));
+  const size_t modules = Align(variants + keys.size() * sizeof(ops::VariantRow));
+  const size_t strings = Align(modules + sizeof(ops::ModuleRow));
+  const size_t code = Align(strings + names.size());
+  PackBytes pack(code + sizeof(kModuleWords));
+  pack.header() = {.magic = ops::kPackMagic,
+                   .version = ops::kPackVersion,
+                   .size = pack.bytes().size(),
+                   .library_digest = library_digest,
+                   .content_digest = 0,
+                   .variant_count = static_cast<uint32_t>(keys.size()),
+                   .module_count = 1,
+                   .variants_offset = static_cast<uint32_t>(variants),
+                   .modules_offset = static_cast<uint32_t>(modules),
+                   .strings_offset = static_cast<uint32_t>(strings),
+                   .strings_size = static_cast<uint32_t>(names.size()),
+                   .reserved = {}};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ops::VariantRow& row = pack.variant(i);
+    row.key = keys[i];
+    row.name = name_offsets[i];
+    row.workgroup[0] = 64;
+    row.workgroup[1] = row.workgroup[2] = 1;
+    row.push_bytes = 8;
+    row.binding_count = 2;
+    row.bindings[1] = static_cast<uint8_t>(ops::BindingType::kStorageImage);
+    row.constant_count = 1;
+  }
+  pack.module(0) = {.offset = code,
+                    .size = sizeof(kModuleWords),
+                    .raw_size = sizeof(kModuleWords),
+                    .codec = 0,
+                    .reserved = 0,
+                    .digest = XXH64(kModuleWords, sizeof(kModuleWords), 0)};
+  std::memcpy(pack.bytes().data() + strings, names.data(), names.size());
+  std::memcpy(pack.bytes().data() + code, kModuleWords, sizeof(kModuleWords));
+  Reseal(pack);
+  return pack;
+}
+
+void Reseal(PackBytes& pack) {
+  const auto content = pack.bytes().subspan(sizeof(ops::PackHeader));
+  pack.header().content_digest = XXH64(content.data(), content.size(), 0);
+}
+
+}  // namespace spirloom::testing

@@ -1,0 +1,67 @@
+// What this machine's device reports, and devices made of it.
+#include "runtime/vulkan/physical_device.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/ops/capability.h"
+#include "runtime/vulkan/features.h"
+#include "tests/unit/runtime/device_fixture.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+class PhysicalDeviceTest : public testing::DeviceTest {};
+
+TEST_F(PhysicalDeviceTest, DescribesItself) {
+  const PhysicalDevice& physical = device().physical();
+  const DeviceInfo& info = physical.info;
+  EXPECT_TRUE(info.usable);
+  EXPECT_FALSE(info.name.empty());
+  EXPECT_FALSE(info.driver.empty());
+  EXPECT_EQ(info.api_version.substr(0, 2), "1.");
+  // The least that Vulkan 1.1 allows.
+  EXPECT_GE(info.max_storage_buffer_range, uint64_t{1} << 27);
+  EXPECT_GE(info.max_image_dimension_3d, 256U);
+  EXPECT_GE(physical.max_memory_allocation_size, uint64_t{1} << 30);
+  EXPECT_GE(info.subgroup_size, 1U);
+  EXPECT_GT(info.device_memory, 0U);
+  EXPECT_EQ(info.features, ops::CapabilityNames(physical.capabilities));
+  // Basic subgroup operations in compute shaders are not optional.
+  EXPECT_NE(physical.capabilities & ops::CapabilityBit(ops::Capability::kSubgroupBasic), 0U);
+}
+
+TEST_F(PhysicalDeviceTest, ListIsInOrderOfPreference) {
+  const auto devices = ListPhysicalDevices(instance());
+  ASSERT_TRUE(devices.ok()) << devices.status().message();
+  bool cpu = false;
+  for (const PhysicalDevice& physical : *devices) {
+    EXPECT_FALSE(cpu && physical.info.type == "discrete");
+    cpu = cpu || physical.info.type == "cpu";
+  }
+}
+
+TEST_F(PhysicalDeviceTest, TwoDevicesLiveSideBySide) {
+  const auto second = Device::Create(instance(), device().physical());
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_NE((*second)->handle(), device().handle());
+  EXPECT_TRUE((*second)->WaitIdle().ok());
+}
+
+TEST_F(PhysicalDeviceTest, RefusesAnUnusableDevice) {
+  PhysicalDevice old = device().physical();
+  old.info.usable = false;
+  EXPECT_EQ(Device::Create(instance(), old).status().code(), StatusCode::kUnsupported);
+}
+
+TEST(FeatureChain, NamesExtensionsOnOldDevicesOnly) {
+  const std::vector<std::string> extensions = {VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
+                                               VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
+                                               "VK_KHR_cooperative_matrix"};
+  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_1, extensions).extensions().size(), 2U);
+  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_3, extensions).extensions().size(), 1U);
+  EXPECT_TRUE(FeatureChain(VK_API_VERSION_1_1, {}).extensions().empty());
+  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_3, extensions).Capabilities(), 0U);
+}
+
+}  // namespace
+}  // namespace spirloom::vulkan

@@ -1,0 +1,169 @@
+// The pack reader against good, truncated and altered packs.
+#include "runtime/ops/shader_pack.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/pack_writer.h"
+#include "tests/unit/runtime/pack_builder.h"
+
+namespace spirloom::ops {
+namespace {
+
+using ::spirloom::testing::MakePack;
+using ::spirloom::testing::PackBytes;
+using ::testing::HasSubstr;
+
+PackBytes GoodPack() { return MakePack({3, 7, uint64_t{1} << 32}, /*library_digest=*/0xabcd); }
+
+Status OpenStatus(PackBytes& pack, PackCheck check = PackCheck::kStructure) {
+  return ShaderPack::Open(pack.bytes(), check).status();
+}
+
+// Expects that the pack, after `alter`, is refused with a message that has `text`.
+template <typename Alter>
+void ExpectRefused(const Alter& alter, const char* text,
+                   StatusCode code = StatusCode::kInvalidFile) {
+  PackBytes pack = GoodPack();
+  alter(pack);
+  const Status status = OpenStatus(pack);
+  EXPECT_EQ(status.code(), code) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr(text));
+}
+
+TEST(ShaderPack, Reads) {
+  PackBytes bytes = GoodPack();
+  const auto pack = ShaderPack::Open(bytes.bytes(), PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  EXPECT_EQ(pack->header().library_digest, 0xabcdU);
+  ASSERT_EQ(pack->variants().size(), 3U);
+  const VariantRow* row = pack->Find(7);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(pack->Name(*row), "variant_1");
+  EXPECT_EQ(pack->Spirv(*row).size(), 6U);
+  EXPECT_EQ(pack->Spirv(*row)[0], 0x07230203U);
+  EXPECT_EQ(pack->Find(8), nullptr);
+  EXPECT_EQ(pack->Find(~uint64_t{0}), nullptr);
+}
+
+TEST(ShaderPack, ReadsAnEmptyOne) {
+  PackBytes bytes = MakePack({}, 1);
+  const auto pack = ShaderPack::Open(bytes.bytes(), PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  EXPECT_TRUE(pack->variants().empty());
+  EXPECT_EQ(pack->Find(0), nullptr);
+}
+
+TEST(ShaderPack, ReadsWhatTheCompilerWrites) {
+  compiler::Variant a;
+  a.id = "a_f32_buffer";
+  a.key = 5;
+  compiler::Variant b = a;
+  b.id = "b_f32_buffer";
+  b.key = 6;
+  b.needs = 3;
+  const std::vector<uint32_t> words = {0x07230203, 0x00010300, 0, 1, 0, 42};
+  const auto written = compiler::WritePack(0x77, {{&a, words}, {&b, words}});
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  PackBytes bytes(written->bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(written->bytes)), bytes.bytes().begin());
+  const auto pack = ShaderPack::Open(bytes.bytes(), PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  EXPECT_EQ(pack->modules().size(), 1U);
+  ASSERT_NE(pack->Find(6), nullptr);
+  EXPECT_EQ(pack->Find(6)->needs, 3U);
+  EXPECT_EQ(pack->Name(*pack->Find(6)), "b_f32_buffer");
+  EXPECT_EQ(pack->Spirv(*pack->Find(5)).back(), 42U);
+}
+
+TEST(ShaderPack, RefusesTheHeader) {
+  ExpectRefused([](PackBytes& p) { p.header().magic = 1; }, "do not begin as a shader pack");
+  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 1",
+                StatusCode::kUnsupported);
+  ExpectRefused([](PackBytes& p) { p.header().size -= 4; }, "says it has");
+  ExpectRefused([](PackBytes& p) { p.header().variants_offset += 8; },
+                "variant table starts at byte 72, which is not a multiple of 64");
+  ExpectRefused([](PackBytes& p) { p.header().modules_offset = 0; }, "module table starts");
+  ExpectRefused([](PackBytes& p) { p.header().variant_count = 0xffffffff; },
+                "variant table (274877906880 bytes at 64) exceeds the pack");
+  ExpectRefused([](PackBytes& p) { p.header().strings_offset = 0xffffffc0; }, "string table");
+}
+
+TEST(ShaderPack, RefusesModules) {
+  ExpectRefused([](PackBytes& p) { p.module(0).codec = 1; }, "codec 1", StatusCode::kUnsupported);
+  ExpectRefused([](PackBytes& p) { p.module(0).offset += 2; }, "not a multiple of 4");
+  ExpectRefused([](PackBytes& p) { p.module(0).offset = ~uint64_t{3}; }, "exceeds the pack");
+  ExpectRefused([](PackBytes& p) { p.module(0).size = p.module(0).raw_size = 28; },
+                "exceeds the pack");
+  ExpectRefused([](PackBytes& p) { p.module(0).raw_size = 20; }, "24 bytes stored and 20 raw");
+  ExpectRefused([](PackBytes& p) { p.module(0).size = p.module(0).raw_size = 16; }, "at least 20");
+  ExpectRefused([](PackBytes& p) { p.module(0).offset -= 64; }, "is not SPIR-V");
+}
+
+TEST(ShaderPack, RefusesVariants) {
+  ExpectRefused([](PackBytes& p) { p.variant(1).key = 3; },
+                "Variant 1 of the shader pack is out of order: its key (3) follows 3.");
+  ExpectRefused([](PackBytes& p) { p.variant(0).name = 33; }, "name at byte 33");
+  ExpectRefused([](PackBytes& p) { p.variant(0).module = 1; }, "uses module 1 of 1");
+  ExpectRefused([](PackBytes& p) { p.variant(0).binding_count = 17; }, "17 bindings");
+  ExpectRefused([](PackBytes& p) { p.variant(0).constant_count = 13; }, "13 constants");
+  ExpectRefused([](PackBytes& p) { p.variant(0).push_bytes = 132; }, "132 push-constant bytes");
+  ExpectRefused([](PackBytes& p) { p.variant(0).push_bytes = 6; }, "6 push-constant bytes");
+  ExpectRefused([](PackBytes& p) { p.variant(0).workgroup[2] = 0; }, "workgroup of size 0");
+  ExpectRefused([](PackBytes& p) { p.variant(0).bindings[1] = 3; }, "binding 1 of unknown type 3");
+}
+
+TEST(ShaderPack, RefusesANameWithoutEnd) {
+  ExpectRefused([](PackBytes& p) { p.header().strings_size -= 1; }, "where no string ends");
+}
+
+TEST(ShaderPack, RefusesAMisalignedAddress) {
+  PackBytes pack = GoodPack();
+  const Status status = ShaderPack::Open(pack.bytes().subspan(4), PackCheck::kStructure).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ShaderPack, RefusesEveryTruncation) {
+  PackBytes pack = GoodPack();
+  for (size_t size = 0; size < pack.bytes().size(); ++size) {
+    EXPECT_FALSE(ShaderPack::Open(pack.bytes().first(size), PackCheck::kStructure).ok()) << size;
+    if (size < sizeof(PackHeader)) continue;
+    PackBytes shorter(size);
+    std::ranges::copy(pack.bytes().first(size), shorter.bytes().begin());
+    shorter.header().size = size;  // a liar that is consistent
+    EXPECT_FALSE(OpenStatus(shorter).ok()) << size;
+  }
+}
+
+TEST(ShaderPack, ContentDigestFindsEveryAlteredByte) {
+  for (size_t i = sizeof(PackHeader); i < GoodPack().bytes().size(); ++i) {
+    PackBytes pack = GoodPack();
+    pack.bytes()[i] ^= std::byte{1};
+    EXPECT_FALSE(OpenStatus(pack, PackCheck::kContent).ok()) << i;
+  }
+}
+
+// Whatever the bytes, Open() refuses them or every accessor stays inside (asan builds see to that).
+TEST(ShaderPack, SurvivesRandomDamage) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20000; ++round) {
+    PackBytes pack = GoodPack();
+    for (int k = 0; k < 1 + round % 3; ++k) {
+      const size_t place = random() % pack.bytes().size();
+      pack.bytes()[place] = static_cast<std::byte>(random() % 3 == 0 ? 0xff : random());
+    }
+    const auto opened = ShaderPack::Open(pack.bytes(), PackCheck::kStructure);
+    if (!opened.ok()) continue;
+    for (const VariantRow& row : opened->variants()) {
+      EXPECT_LT(opened->Name(row).size(), pack.bytes().size());
+      EXPECT_EQ(opened->Spirv(row)[0], 0x07230203U);
+      EXPECT_NE(opened->Spirv(row).back(), 0xfefefefeU);
+      EXPECT_EQ(opened->Find(row.key), &row);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::ops

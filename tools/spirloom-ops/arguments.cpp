@@ -1,0 +1,33 @@
+#include "tools/spirloom-ops/arguments.h"
+
+#include <CLI/CLI.hpp>
+
+namespace spirloom::tools {
+namespace {
+
+// The code of a wrong command line, as of the other tools.
+constexpr int kUsageError = 2;
+
+}  // namespace
+
+std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_code) {
+  OpsArguments arguments;
+  CLI::App app("Lists the operators, kernels and shader variants that this build holds.\n");
+  app.add_flag("--json", arguments.json, "Print JSON instead of a table");
+  app.add_option("--op", arguments.op_glob,
+                 "Only operators whose name (aten.add.Tensor) or short name (add) matches; * and ? "
+                 "are wildcards")
+      ->type_name("GLOB");
+  app.add_option("--extract", arguments.extract, "Write each variant's SPIR-V to DIR/<id>.spv")
+      ->type_name("DIR");
+  app.footer("Example: spirloom-ops --op '*pool2d' --extract shaders");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? 0 : kUsageError;
+    return std::nullopt;
+  }
+  return arguments;
+}
+
+}  // namespace spirloom::tools

@@ -1,0 +1,84 @@
+#include "tools/spirloom-ops/inventory.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "runtime/ops/capability.h"
+#include "tools/spirloom-ops/arguments.h"
+
+namespace spirloom::tools {
+namespace {
+
+KernelEntry DescribeKernel(const ops::ShaderPack& pack, const ops::KernelInfo& kernel) {
+  KernelEntry entry{kernel.name, {}};
+  for (const ops::VariantRow& row : pack.variants()) {
+    if (row.key >> 32 != kernel.index) continue;
+    entry.variants.push_back({std::string(pack.Name(row)), ops::CapabilityNames(row.needs),
+                              pack.Spirv(row), row.module});
+  }
+  return entry;
+}
+
+Status WriteModule(const std::filesystem::path& path, std::span<const uint32_t> spirv) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(spirv.data()),
+             static_cast<std::streamsize>(spirv.size_bytes()));
+  file.close();
+  if (file.good()) return {};
+  return {StatusCode::kInvalidArgument, "Cannot write the file '" + path.string() + "'."};
+}
+
+}  // namespace
+
+std::vector<OpInventory> TakeInventory(const ops::OpIndex& index, const std::string& glob) {
+  std::vector<OpInventory> inventory;
+  for (const ops::OpEntry& entry : index.ops()) {
+    const ops::OpInfo& op = *entry.op;
+    if (!MatchesGlob(glob, op.name) && !MatchesGlob(glob, op.short_name)) continue;
+    OpInventory& item = inventory.emplace_back(OpInventory{op.name, op.short_name, {}});
+    for (const ops::KernelInfo& kernel : op.kernels) {
+      item.kernels.push_back(DescribeKernel(index.libraries()[entry.library].pack, kernel));
+    }
+  }
+  return inventory;
+}
+
+Totals Sum(const std::vector<OpInventory>& ops) {
+  Totals totals;
+  std::map<uint32_t, size_t> modules;
+  totals.ops = ops.size();
+  for (const OpInventory& op : ops) {
+    totals.kernels += op.kernels.size();
+    for (const KernelEntry& kernel : op.kernels) {
+      totals.variants += kernel.variants.size();
+      for (const VariantEntry& variant : kernel.variants) {
+        totals.variant_bytes += variant.spirv.size_bytes();
+        modules[variant.module] = variant.spirv.size_bytes();
+      }
+    }
+  }
+  totals.modules = modules.size();
+  for (const auto& [module, bytes] : modules) totals.module_bytes += bytes;
+  return totals;
+}
+
+Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return {StatusCode::kInvalidArgument,
+            "Cannot make the folder '" + folder + "': " + error.message() + "."};
+  }
+  for (const OpInventory& op : ops) {
+    for (const KernelEntry& kernel : op.kernels) {
+      for (const VariantEntry& variant : kernel.variants) {
+        SPIRLOOM_TRY(
+            WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"), variant.spirv));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace spirloom::tools

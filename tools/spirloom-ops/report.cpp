@@ -1,0 +1,91 @@
+#include "tools/spirloom-ops/report.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace spirloom::tools {
+namespace {
+
+using Row = std::array<std::string, 5>;
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// Names the op and the kernel in their first row only.
+std::vector<Row> Rows(const std::vector<OpInventory>& ops) {
+  std::vector<Row> rows = {{"op", "kernel", "variant", "bytes", "needs"}};
+  for (const OpInventory& op : ops) {
+    std::string op_name = op.op;
+    for (const KernelEntry& kernel : op.kernels) {
+      std::string kernel_name = kernel.name;
+      for (const VariantEntry& variant : kernel.variants) {
+        rows.push_back({op_name, kernel_name, variant.id,
+                        std::to_string(variant.spirv.size_bytes()), Join(variant.needs)});
+        op_name.clear();
+        kernel_name.clear();
+      }
+    }
+  }
+  return rows;
+}
+
+// Aligns the columns; numbers to the right.
+std::string Align(const std::vector<Row>& rows) {
+  constexpr size_t kNumber = 3;
+  std::array<size_t, std::tuple_size_v<Row>> widths{};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      line += (i == 0 ? "" : "  ") + (i == kNumber ? padding + row[i] : row[i] + padding);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ToTable(const std::vector<OpInventory>& ops) {
+  const Totals totals = Sum(ops);
+  return Align(Rows(ops)) + "\n" + std::to_string(totals.ops) + " ops, " +
+         std::to_string(totals.kernels) + " kernels, " + std::to_string(totals.variants) +
+         " variants (" + std::to_string(totals.variant_bytes) + " bytes), " +
+         std::to_string(totals.modules) + " distinct modules (" +
+         std::to_string(totals.module_bytes) + " bytes)\n";
+}
+
+std::string ToJson(const std::vector<OpInventory>& ops) {
+  using nlohmann::ordered_json;
+  const Totals totals = Sum(ops);
+  ordered_json root;
+  root["totals"] = {{"ops", totals.ops},           {"kernels", totals.kernels},
+                    {"variants", totals.variants}, {"variant_bytes", totals.variant_bytes},
+                    {"modules", totals.modules},   {"module_bytes", totals.module_bytes}};
+  root["ops"] = ordered_json::array();
+  for (const OpInventory& op : ops) {
+    ordered_json kernels = ordered_json::array();
+    for (const KernelEntry& kernel : op.kernels) {
+      ordered_json variants = ordered_json::array();
+      for (const VariantEntry& variant : kernel.variants) {
+        variants.push_back({{"id", variant.id},
+                            {"bytes", variant.spirv.size_bytes()},
+                            {"module", variant.module},
+                            {"needs", variant.needs}});
+      }
+      kernels.push_back({{"name", kernel.name}, {"variants", variants}});
+    }
+    root["ops"].push_back({{"op", op.op}, {"short_name", op.short_name}, {"kernels", kernels}});
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace spirloom::tools

@@ -1,0 +1,20 @@
+#ifndef SPIRLOOM_TOOLS_SPIRLOOM_OPS_REPORT_H_
+#define SPIRLOOM_TOOLS_SPIRLOOM_OPS_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/spirloom-ops/inventory.h"
+
+namespace spirloom::tools {
+
+// A row per variant, grouped by op and kernel, and the totals.
+std::string ToTable(const std::vector<OpInventory>& ops);
+
+// {"totals": {…}, "ops": [{"op", "short_name", "kernels": [{"name", "variants": [{"id", "bytes",
+// "module", "needs"}]}]}]}
+std::string ToJson(const std::vector<OpInventory>& ops);
+
+}  // namespace spirloom::tools
+
+#endif  // SPIRLOOM_TOOLS_SPIRLOOM_OPS_REPORT_H_
