@@ -1,0 +1,60 @@
+// Parses arbitrary bytes as a graph file; whatever is accepted must be safe to use.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "runtime/graph/graph_loader.h"
+
+namespace {
+
+using spirloom::graph::Arg;
+using spirloom::graph::Graph;
+using spirloom::graph::Node;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+uint64_t SumOf(std::span<const std::byte> bytes) {
+  uint64_t sum = 0;
+  for (std::byte byte : bytes) sum += std::to_integer<uint64_t>(byte);
+  return sum;
+}
+
+// What the rest of the runtime relies on (graph.h).
+void CheckGraph(const Graph& graph) {
+  volatile uint64_t sink = 0;
+  for (const auto& constant : graph.constants) sink = sink + SumOf(constant);
+  for (const auto& tensor : graph.tensors) {
+    Require(tensor.shape.size() <= spirloom::kMaxRank);
+    Require(tensor.constant < static_cast<int64_t>(graph.constants.size()));
+    if (tensor.constant >= 0) {
+      Require(graph.constants[static_cast<size_t>(tensor.constant)].size() == tensor.size);
+    }
+  }
+  for (const Node& node : graph.nodes) {
+    for (const Arg& arg : node.args) {
+      for (uint32_t tensor : arg.tensors) Require(tensor < graph.tensors.size());
+    }
+    for (uint32_t tensor : node.outputs) Require(tensor < graph.tensors.size());
+  }
+  for (uint32_t tensor : graph.inputs) Require(tensor < graph.tensors.size());
+  for (uint32_t tensor : graph.outputs) Require(tensor < graph.tensors.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::span<const std::byte> file(reinterpret_cast<const std::byte*>(data), size);
+  const auto graph = spirloom::graph::ParseGraph(file);
+  if (graph.ok()) {
+    CheckGraph(*graph);
+  } else {
+    Require(!graph.status().message().empty());
+  }
+  // The same bytes as graph and as its constants file.
+  const auto with_file = spirloom::graph::ParseGraph(file, file);
+  if (with_file.ok()) CheckGraph(*with_file);
+  return 0;
+}
