@@ -37,7 +37,7 @@ function(spirloom_add_shader_library name)
   add_custom_command(
     OUTPUT "${out}/manifest.json" ${sources}
     BYPRODUCTS "${out}/glsl.digest"
-    COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
+    COMMAND ${codegen} generate ${flags} --root "${PROJECT_SOURCE_DIR}" --out "${out}" --library "${arg_LIBRARY}"
             --function "${arg_FUNCTION}" --depfile "${out}/codegen.d"
     DEPENDS ${inputs}
     DEPFILE "${out}/codegen.d"

@@ -56,6 +56,13 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="may repeat; later ones are searched first",
     )
+    parser.add_argument(
+        "--root",
+        type=Path,
+        default=Path(__file__).resolve().parent.parent,
+        metavar="DIR",
+        help="the project whose folders these are; files are named relative to it",
+    )
 
 
 def _add_generate(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +90,7 @@ def _generate(options: argparse.Namespace) -> int:
             options.library,
             options.function,
             options.depfile,
+            options.root,
         )
     )
     return 0
@@ -92,7 +100,7 @@ def _check(options: argparse.Namespace) -> int:
     from codegen.generate import render_all
     from codegen.library import load_library
 
-    render_all(load_library(options.spec_dir, options.template_dir))
+    render_all(load_library(options.spec_dir, options.template_dir, options.root))
     return 0
 
 
@@ -101,7 +109,7 @@ def _index(options: argparse.Namespace) -> int:
     from codegen.library import load_library
     from codegen.writer import Output
 
-    library = load_library(options.spec_dir, options.template_dir)
+    library = load_library(options.spec_dir, options.template_dir, options.root)
     Output(options.out.parent).write(options.out.name, index_text(library))
     return 0
 

@@ -30,11 +30,12 @@ class Request:
     library: str
     function: str
     depfile: Path | None
+    root: Path
 
 
 def generate(request: Request) -> list[str]:
     """Writes the products and returns the names of changed files. Fails before writing any."""
-    library = load_library(request.spec_dirs, request.template_dirs)
+    library = load_library(request.spec_dirs, request.template_dirs, request.root)
     shaders = render_all(library)
     digest = library_digest(library.variants)
     cpp = CppWriter(_CPP_TEMPLATES, request.library, request.function, digest)

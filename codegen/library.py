@@ -17,6 +17,7 @@ def load_library(
 ) -> Library:
     """Every op of the spec folders. Later template folders are searched first.
 
+    Messages and products name files relative to `root`, the project that the folders are part of.
     Raises SpecError with every mistake found, one line each.
     """
     templates = Templates([named_folder(folder, root) for folder in template_dirs])
@@ -24,10 +25,11 @@ def load_library(
 
 
 def named_folder(path: str | Path, root: Path = ROOT) -> Folder:
-    """The folder; its name is relative to `root`, or else its last part, on every machine alike."""
+    """The folder, named alike on every machine: relative to Spirloom or `root`, or by its name."""
     full = Path(path).resolve()
     if not full.is_dir():
         raise SpecError.at(Position(str(path)), "Folder does not exist.")
-    if full.is_relative_to(root.resolve()):
-        return Folder(full, full.relative_to(root.resolve()).as_posix())
+    for base in (ROOT, root.resolve()):
+        if full.is_relative_to(base):
+            return Folder(full, full.relative_to(base).as_posix())
     return Folder(full, full.name)

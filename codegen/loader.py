@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.cases import load_case, load_tolerance
-from codegen.errors import ErrorList, Position, SpecError
+from codegen.errors import Diagnostic, ErrorList, Position, SpecError
 from codegen.expr.types import Kind, Variable
 from codegen.fields import Fields, as_sequence, check_name
 from codegen.kernels import load_kernel
@@ -161,7 +161,18 @@ def _tests(
         shapes = sidecar.get("test_shapes") if sidecar else None
         if shapes is not None:
             for node in as_sequence(shapes, "'test_shapes'").items:
-                yield load_case(node, signature, named)
+                yield _shared_case(node, signature, named)
+
+
+def _shared_case(node: Node, signature: Signature, named: Mapping[str, Kernel]) -> TestCase:
+    """A case that stands beside the template; a mistake is one of some spec's, so it is named."""
+    try:
+        return load_case(node, signature, named)
+    except SpecError as error:
+        user = f"(For {signature.args[0].position.file}.)" if signature.args else ""
+        raise SpecError(
+            Diagnostic(d.position, f"{d.message} {user}".rstrip()) for d in error.diagnostics
+        ) from None
 
 
 def _check_unique(ops: Sequence[Op]) -> None:

@@ -358,3 +358,11 @@ def test_list_without_repeat(project: Project) -> None:
     project.rejects(
         f"{ADD}:10:3: error: 'b' is a list; 'repeat' says how many dispatches bind its elements."
     )
+
+
+def test_template_case_that_does_not_fit_a_spec(project: Project) -> None:
+    project.edit("templates/glsl/binary.yaml", "b: [7]", "c: [7]")
+    project.rejects(
+        "templates/glsl/binary.yaml:6:14: error: Key 'c' is unknown in a test case; known "
+        "keys are: a, b, alpha, dtypes, storages, kernel. (For op_specs/add.yaml.)"
+    )

@@ -1,0 +1,272 @@
+"""The products: complete, deterministic, and written only when they change."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from codegen.cli import main
+from tests.codegen.small_project import Project
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def run(project: Project, command: str, *options: str) -> int:
+    """Runs the command line in this process."""
+    folders = [f"--root={project.root}", f"--spec-dir={project.root / 'op_specs'}"]
+    folders.append(f"--template-dir={project.root / 'templates/glsl'}")
+    return main([command, *folders, *options])
+
+
+def generate(project: Project, out: str = "out", *options: str) -> Path:
+    """Generates into a folder of the project."""
+    assert run(project, "generate", f"--out={project.root / out}", *options) == 0
+    return project.root / out
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Names and bytes of the files below a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def times_of(folder: Path) -> dict[str, int]:
+    """Names and times of the files below a folder."""
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_products(project: Project) -> None:
+    out = generate(project)
+    assert sorted(files_of(out)) == [
+        "cpp/library.cpp",
+        "cpp/ops/add.cpp",
+        "cpp/sources.cmake",
+        "glsl.digest",
+        "glsl/add_f16_buffer.glsl",
+        "glsl/add_f16_texture3d.glsl",
+        "glsl/add_f32_buffer.glsl",
+        "glsl/add_f32_texture3d.glsl",
+        "manifest.json",
+    ]
+
+
+def test_manifest_row(project: Project) -> None:
+    project.spec("  push:", "  constants: {K: a.rank}\n  needs: [subgroup_basic]\n  push:")
+    manifest = json.loads((generate(project) / "manifest.json").read_text())
+    assert re.fullmatch("[0-9a-f]{16}", manifest["digest"])
+    assert manifest["library"] == "spirloom::shaders_all"
+    rows = {row["id"]: row for row in manifest["variants"]}
+    assert [row["key"] for row in manifest["variants"]] == [0x10, 0x11, 0x20, 0x21]
+    row = rows["add_f16_texture3d"]
+    assert row.pop("bindings") == [
+        {"name": "a", "type": "sampled_image", "access": "read", "at": "op_specs/add.yaml:4:6"},
+        {"name": "b", "type": "sampled_image", "access": "read", "at": "op_specs/add.yaml:5:6"},
+        {"name": "y", "type": "storage_image", "access": "write", "at": "op_specs/add.yaml:8:3"},
+    ]
+    at = "templates/glsl/binary.yaml:3:3"
+    assert row.pop("push") == [
+        {"name": "n", "type": "int", "count": 1, "offset": 0, "at": at},
+        {
+            "name": "alpha",
+            "type": "float",
+            "count": 1,
+            "offset": 4,
+            "at": "op_specs/add.yaml:15:10",
+        },
+    ]
+    assert row == {
+        "id": "add_f16_texture3d",
+        "key": 0x21,
+        "source": "glsl/add_f16_texture3d.glsl",
+        "target": "vulkan1.1",
+        "at": "op_specs/add.yaml:10:3",
+        "push_bytes": 8,
+        "constants": [{"name": "K", "id": 3, "type": "int", "at": "op_specs/add.yaml:13:15"}],
+        "workgroup": [64, 1, 1],
+        "needs": ["subgroup_basic"],
+        "portable": True,
+    }
+    assert rows["add_f16_buffer"]["needs"] == ["storage_buffer_16bit", "subgroup_basic"]
+
+
+def test_header_of_a_shader(project: Project) -> None:
+    text = (generate(project) / "glsl/add_f16_buffer.glsl").read_text()
+    assert text.startswith(
+        "#version 450\n"
+        "#extension GL_EXT_samplerless_texture_functions : require\n"
+        "#extension GL_EXT_shader_16bit_storage : require\n"
+        "#extension GL_GOOGLE_cpp_style_line_directive : require\n"
+        '#line 4 "templates/glsl/binary.glsl.j2"\n'
+    )
+
+
+def test_same_bytes_in_every_folder_and_process(project: Project, tmp_path: Path) -> None:
+    products = []
+    for number, seed in enumerate(("0", "1", "77")):
+        out = tmp_path / f"elsewhere {number}" / "out"
+        command = [sys.executable, "-m", "codegen", "generate", f"--out={out}"]
+        command += [f"--spec-dir={ROOT / 'op_specs'}", f"--template-dir={ROOT / 'templates/glsl'}"]
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        folder = ROOT if number else tmp_path
+        subprocess.run(command, check=True, env=environment, cwd=folder)
+        products.append(files_of(out))
+    assert products[0] == products[1] == products[2]
+    assert not any(str(ROOT).encode() in data for data in products[0].values())
+
+
+def test_an_unchanged_project_writes_nothing(project: Project) -> None:
+    out = generate(project, "out", f"--depfile={project.root / 'out/codegen.d'}")
+    before = times_of(out)
+    generate(project, "out", f"--depfile={project.root / 'out/codegen.d'}")
+    assert times_of(out) == before
+
+
+def test_only_what_changed_is_written(project: Project) -> None:
+    out = generate(project)
+    before = files_of(out), times_of(out)
+    old = "float twice(float v) { return {{ scale }} * v; }\n"
+    project.edit("templates/glsl/binary.glsl.j2", old, old + "// more\n")
+    generate(project)
+    after = files_of(out), times_of(out)
+    changed = {name for name, data in after[0].items() if before[0].get(name) != data}
+    written = {
+        Path(name).relative_to(out).as_posix()
+        for name, t in after[1].items()
+        if before[1][name] != t
+    }
+    # The text shows in buffer variants; the line numbers after it move in all.
+    assert (
+        changed
+        == written
+        == {f"glsl/{v.id}.glsl" for v in project.load().variants} | {"glsl.digest"}
+    )
+
+
+def test_stale_files_are_removed_and_others_left(project: Project) -> None:
+    out = generate(project)
+    (out / "shaders.slpack").write_bytes(b"kept")
+    project.spec("[f32, f16]", "[f32]")
+    generate(project)
+    names = set(files_of(out))
+    assert "glsl/add_f16_buffer.glsl" not in names
+    assert {"shaders.slpack", "glsl/add_f32_buffer.glsl"} <= names
+    (project.root / "op_specs/add.yaml").rename(project.root / "op_specs/plus.yaml")
+    generate(project)
+    assert "cpp/ops/add.cpp" not in files_of(out)
+
+
+def test_nothing_is_written_for_bad_input(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = generate(project)
+    before = times_of(out)
+    project.edit("templates/glsl/binary.glsl.j2", "{{ expr }}", "{{ exprr }}")
+    assert run(project, "generate", f"--out={out}") == 1
+    assert times_of(out) == before
+    assert capsys.readouterr().err.startswith("templates/glsl/binary.glsl.j2:9:")
+
+
+def test_digest_follows_the_interface_not_the_text(project: Project) -> None:
+    def digest() -> str:
+        text = (generate(project) / "manifest.json").read_text()
+        return str(json.loads(text)["digest"])
+
+    first = digest()
+    project.edit("templates/glsl/binary.glsl.j2", "void main", "// more\nvoid main")
+    assert digest() == first
+    project.spec("{alpha: alpha}", "{beta: alpha}")
+    assert digest() != first
+
+
+def test_glsl_digest_follows_the_text(project: Project) -> None:
+    first = (generate(project) / "glsl.digest").read_text()
+    project.edit("templates/glsl/binary.glsl.j2", "void main", "// more\nvoid main")
+    assert (generate(project) / "glsl.digest").read_text() != first
+
+
+def test_depfile_names_everything_read(project: Project) -> None:
+    project.edit(
+        "templates/glsl/binary.glsl.j2", "void main", '{% include "lib/a.glsl.j2" %}\nvoid main'
+    )
+    project.write("templates/glsl/lib/a.glsl.j2", "int a;\n")
+    project.write("op_specs/reference/maths.py", "def add(a, b, alpha):\n    return a + b\n")
+    project.spec("reference: a + alpha * b", "reference: maths.add")
+    generate(project, "out", f"--depfile={project.root / 'deps.d'}")
+    target, _, rest = (project.root / "deps.d").read_text().partition(": ")
+    names = set(rest.replace("\\\n", " ").split())
+    assert target == str(project.root / "out/manifest.json")
+    for name in (
+        "op_specs/add.yaml",
+        "templates/glsl/binary.yaml",
+        "templates/glsl/binary.glsl.j2",
+        "templates/glsl/lib/a.glsl.j2",
+    ):
+        assert str(project.root / name) in names
+    assert str(ROOT / "codegen/loader.py") in names
+    assert str(ROOT / "codegen/expr/emit.py") in names
+    assert str(ROOT / "templates/cpp/op.cpp.j2") in names
+
+
+def test_outputs_are_known_before_generating(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = project.root / "out"
+    assert run(project, "list-outputs", f"--out={out}") == 0
+    listed = capsys.readouterr().out.split()
+    generate(project)
+    assert listed == [str(out / name) for name in ("cpp/library.cpp", "cpp/ops/add.cpp")]
+    assert all(Path(name).is_file() for name in listed)
+
+
+def test_index(project: Project) -> None:
+    assert run(project, "index", f"--out={project.root / 'variants.txt'}") == 0
+    assert (project.root / "variants.txt").read_text() == (
+        "# 4 variants of 1 operators: id, spec, template\n"
+        "add_f16_buffer     op_specs/add.yaml:10  binary.glsl.j2\n"
+        "add_f16_texture3d  op_specs/add.yaml:10  binary.glsl.j2\n"
+        "add_f32_buffer     op_specs/add.yaml:10  binary.glsl.j2\n"
+        "add_f32_texture3d  op_specs/add.yaml:10  binary.glsl.j2\n"
+    )
+
+
+def test_check_command(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(project, "check") == 0
+    project.spec("op: aten.add.Tensor", "op: add")
+    assert run(project, "check") == 1
+    assert "add.yaml:2:5: error: Op 'add'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["generate"], ["generate", "--spec-dir=op_specs"], ["compile"],
+     ["generate", "--spec-dir=op_specs", "--out=x", "--function=not a name"]],
+)  # fmt: skip
+def test_bad_usage(arguments: list[str]) -> None:
+    try:
+        code: object = main(arguments)
+    except SystemExit as error:
+        code = error.code
+    assert code == 2
+
+
+def test_missing_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--spec-dir=/nowhere/specs"]) == 1
+    assert capsys.readouterr().err == "/nowhere/specs: error: Folder does not exist.\n"
+
+
+def test_a_library_of_ones_own(project: Project) -> None:
+    out = generate(project, "out", "--library=mine::shaders", "--function=MyShaders")
+    text = (out / "cpp/library.cpp").read_text()
+    assert "const ShaderLibrary& MyShaders()" in text
+    assert "spirloom_pack_MyShaders" in text
+    assert '"mine::shaders"' in text
+    assert "AllShaders" not in text + (out / "cpp/ops/add.cpp").read_text()
