@@ -222,6 +222,30 @@ def test_permutation_of_ones_is_a_view(library: OpLibrary) -> None:
     assert ops(graph) == ["aten.view"]
 
 
+def test_padding_is_absorbed(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Pad", "x p", "a"), node("Conv", "a w", pads=[0, 1, 0, 1])]
+    constants = {"p": np.array([0, 0, 1, 2, 0, 0, 1, 2]), "w": random(2, 3, 3, 3)}
+    made = model(nodes, {"x": (1, 3, 4, 4)}, constants)
+    graph = check(made, library, tmp_path, ["aten.convolution"], random(1, 3, 4, 4))
+    assert library.arg(graph.nodes[0], "padding") == (1, 3)
+
+
+@pytest.mark.parametrize(("pads", "value"), [([0, 0, 1, 0], 0.0), ([1, 1, 1, 1], 0.5)])
+def test_uneven_or_filled_padding_stays(
+    library: OpLibrary, tmp_path: Path, pads: list[int], value: float
+) -> None:
+    nodes = [node("Pad", "x p v", "a"), node("Conv", "a w")]
+    top, left, bottom, right = pads
+    constants: dict[str, Array] = {
+        "p": np.array([0, 0, top, left, 0, 0, bottom, right]),
+        "v": np.float32(value).reshape(()),
+        "w": random(2, 3, 3, 3),
+    }
+    made = model(nodes, {"x": (1, 3, 4, 4)}, constants)
+    expected = ["aten.constant_pad_nd", "aten.convolution"]
+    check(made, library, tmp_path, expected, random(1, 3, 4, 4))
+
+
 def test_dead_nodes_go(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [node("Exp", "x", "unused"), node("Relu", "x")]
     check(model(nodes, {"x": (3,)}), library, tmp_path, ["aten.relu"], random(3))

@@ -85,6 +85,8 @@ class _Importer:
             results = self._results(node, [self._value(name) for name in node.input])
         except (Unsupported, OpError) as error:
             problem = str(error)
+        except MemoryError:
+            problem = "it needs more memory than there is"
         except _Unknown:
             known = node.op_type in CONVERTERS or node.op_type in FOLDERS
             problem = "" if known else NO_CONVERTER
@@ -98,7 +100,7 @@ class _Importer:
         if problem:
             self._problems.append((node, problem))
         del self._graph.nodes[first:]
-        self._values.update({name: self._guesses.get(name) for name in node.output if name})
+        self._values.update({name: None for name in node.output if name})
 
     def _results(self, node: NodeProto, inputs: list[Value | None]) -> list[Value]:
         ctx = NodeContext(node, inputs, self._opset, self._builder, self._lifter)
@@ -137,6 +139,8 @@ class _Importer:
                 raise Unsupported(f"the initializer '{name}' is damaged: {error}") from error
             array.flags.writeable = False
             self._values[name] = array
+        if self._values[name] is None:
+            self._values[name] = self._guesses.get(name)
         value = self._values[name]
         if value is None:
             raise _Unknown

@@ -9,6 +9,7 @@ from spirloom.passes.batch_norm import fold_batch_norm
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
 from spirloom.passes.half import to_half
 from spirloom.passes.layer_norm import fuse_layer_norm
+from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.views import simplify_views
 
@@ -17,6 +18,7 @@ def optimize(graph: Graph, library: OpLibrary, fp16: bool = False) -> None:
     """Applies every pass, in place."""
     merge_constants(graph)
     simplify_views(graph, library)
+    absorb_padding(graph, library)
     fold_batch_norm(graph, library)
     fuse_patterns(graph, library)
     fuse_layer_norm(graph, library)

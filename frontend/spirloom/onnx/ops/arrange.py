@@ -107,6 +107,7 @@ def pad(ctx: NodeContext) -> Tensor:
     if mode not in modes or min(before + after) < 0:
         raise Unsupported(f"mode '{mode}' with pads {pads} is not supported")
     for dim in (d for d in range(rank) if before[d] or after[d]):
+        fold.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
         indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]
         x = pick(ctx, x, dim, indices)
     return x
