@@ -115,7 +115,7 @@ fs::path Cache::PathOf(const CacheKey& key) const {
 std::optional<CacheEntry> Cache::Load(const CacheKey& key) const {
   if (folder_.empty()) return std::nullopt;
   const Result<std::string> file = ReadFile(PathOf(key));
-  if (!file.ok() || file->size() < sizeof(EntryHeader)) return std::nullopt;
+  if (!file.ok() || file->size() <= sizeof(EntryHeader)) return std::nullopt;
   const std::string_view payload = std::string_view(*file).substr(sizeof(EntryHeader));
   EntryHeader header;
   std::memcpy(&header, file->data(), sizeof(header));

@@ -104,8 +104,10 @@ Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>
   header.modules_offset = static_cast<uint32_t>(modules_offset);
   header.strings_offset = static_cast<uint32_t>(strings_offset);
   header.strings_size = static_cast<uint32_t>(tables.strings.size());
-  std::memcpy(bytes.data() + modules_offset, tables.modules.data(),
-              tables.modules.size() * sizeof(ops::ModuleRow));
+  for (size_t i = 0; i < tables.modules.size(); ++i) {
+    std::memcpy(bytes.data() + modules_offset + i * sizeof(ops::ModuleRow), &tables.modules[i],
+                sizeof(ops::ModuleRow));
+  }
   bytes += tables.code;
   header.size = bytes.size();
   header.content_digest =
