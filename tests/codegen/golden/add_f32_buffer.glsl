@@ -1,0 +1,28 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+#define TYPE float
+
+float combine(TYPE a, TYPE b) {
+  return activate(a + b * TYPE(alpha));
+}
+
+void main() {
+  int i = flat_index();
+  if (i >= n) return;
+  int a_index = i;
+  int b_index = i;
+  if (same == 0) {
+    a_index = 0;
+    b_index = 0;
+    int rest = i;
+    for (int d = 7; d >= first; d--) {
+      int coordinate = rest % y_shape[d];
+      rest /= y_shape[d];
+      a_index += coordinate * a_strides[d];
+      b_index += coordinate * b_strides[d];
+    }
+  }
+  y_put(i, combine(a_at(a_index), b_at(b_index)));
+}

@@ -1,0 +1,122 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+void store(int first, int column, vec4 sum) {
+  for (int lane = 0; lane < min(4, columns - column); lane++) {
+    y_put(first + column + lane, sum[lane]);
+  }
+}
+
+void main() {
+  int tiles = (columns + 7) / 8;
+  int row_tiles = (row_count + 7) / 8;
+  int column = flat_index() % tiles * 8;
+  int row = flat_index() / tiles % row_tiles * 8;
+  int batch = flat_index() / tiles / row_tiles;
+  if (batch >= batches) return;
+  int left0 = (batch * row_count + min(row + 0, row_count - 1)) * depth;
+  vec4 low0 = vec4(0.0);
+  vec4 high0 = vec4(0.0);
+  int left1 = (batch * row_count + min(row + 1, row_count - 1)) * depth;
+  vec4 low1 = vec4(0.0);
+  vec4 high1 = vec4(0.0);
+  int left2 = (batch * row_count + min(row + 2, row_count - 1)) * depth;
+  vec4 low2 = vec4(0.0);
+  vec4 high2 = vec4(0.0);
+  int left3 = (batch * row_count + min(row + 3, row_count - 1)) * depth;
+  vec4 low3 = vec4(0.0);
+  vec4 high3 = vec4(0.0);
+  int left4 = (batch * row_count + min(row + 4, row_count - 1)) * depth;
+  vec4 low4 = vec4(0.0);
+  vec4 high4 = vec4(0.0);
+  int left5 = (batch * row_count + min(row + 5, row_count - 1)) * depth;
+  vec4 low5 = vec4(0.0);
+  vec4 high5 = vec4(0.0);
+  int left6 = (batch * row_count + min(row + 6, row_count - 1)) * depth;
+  vec4 low6 = vec4(0.0);
+  vec4 high6 = vec4(0.0);
+  int left7 = (batch * row_count + min(row + 7, row_count - 1)) * depth;
+  vec4 low7 = vec4(0.0);
+  vec4 high7 = vec4(0.0);
+  int line = columns;
+  int right = batch * depth * columns;
+  int last = columns - 1;
+  for (int k = 0; k < depth; k++) {
+    vec4 right_low, right_high;
+    right_low[0] = b_at(right + min(column + 0, last));
+    right_high[0] = b_at(right + min(column + 4, last));
+    right_low[1] = b_at(right + min(column + 1, last));
+    right_high[1] = b_at(right + min(column + 5, last));
+    right_low[2] = b_at(right + min(column + 2, last));
+    right_high[2] = b_at(right + min(column + 6, last));
+    right_low[3] = b_at(right + min(column + 3, last));
+    right_high[3] = b_at(right + min(column + 7, last));
+    right += line;
+    float value0 = a_at(left0 + k);
+    low0 += value0 * right_low;
+    high0 += value0 * right_high;
+    float value1 = a_at(left1 + k);
+    low1 += value1 * right_low;
+    high1 += value1 * right_high;
+    float value2 = a_at(left2 + k);
+    low2 += value2 * right_low;
+    high2 += value2 * right_high;
+    float value3 = a_at(left3 + k);
+    low3 += value3 * right_low;
+    high3 += value3 * right_high;
+    float value4 = a_at(left4 + k);
+    low4 += value4 * right_low;
+    high4 += value4 * right_high;
+    float value5 = a_at(left5 + k);
+    low5 += value5 * right_low;
+    high5 += value5 * right_high;
+    float value6 = a_at(left6 + k);
+    low6 += value6 * right_low;
+    high6 += value6 * right_high;
+    float value7 = a_at(left7 + k);
+    low7 += value7 * right_low;
+    high7 += value7 * right_high;
+  }
+  if (row + 0 < row_count) {
+    int first = (batch * row_count + row + 0) * columns;
+    store(first, column, low0);
+    store(first, column + 4, high0);
+  }
+  if (row + 1 < row_count) {
+    int first = (batch * row_count + row + 1) * columns;
+    store(first, column, low1);
+    store(first, column + 4, high1);
+  }
+  if (row + 2 < row_count) {
+    int first = (batch * row_count + row + 2) * columns;
+    store(first, column, low2);
+    store(first, column + 4, high2);
+  }
+  if (row + 3 < row_count) {
+    int first = (batch * row_count + row + 3) * columns;
+    store(first, column, low3);
+    store(first, column + 4, high3);
+  }
+  if (row + 4 < row_count) {
+    int first = (batch * row_count + row + 4) * columns;
+    store(first, column, low4);
+    store(first, column + 4, high4);
+  }
+  if (row + 5 < row_count) {
+    int first = (batch * row_count + row + 5) * columns;
+    store(first, column, low5);
+    store(first, column + 4, high5);
+  }
+  if (row + 6 < row_count) {
+    int first = (batch * row_count + row + 6) * columns;
+    store(first, column, low6);
+    store(first, column + 4, high6);
+  }
+  if (row + 7 < row_count) {
+    int first = (batch * row_count + row + 7) * columns;
+    store(first, column, low7);
+    store(first, column + 4, high7);
+  }
+}

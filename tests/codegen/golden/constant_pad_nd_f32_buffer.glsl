@@ -1,0 +1,17 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+float value(int i) {
+  int index = 0;
+  int stride = 1;
+  for (int d = 7; d >= 0; d--) {
+    int at = i % y_shape[d] - before[d];
+    i /= y_shape[d];
+    if (at < 0 || at >= x_shape[d]) return float(fill);
+    index += at * stride;
+    stride *= x_shape[d];
+  }
+  return x_flat(index, ivec4(x_shape[4], x_shape[5], x_shape[6], x_shape[7]));
+}
+

@@ -1,0 +1,79 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+// `quad` counts fours of pixels over the batch.
+void store(int quad, int channel, vec4 value) {
+  int plane = y_sizes[2] * y_sizes[3] / 4;
+  if (quad >= y_sizes[0] * plane || channel >= y_sizes[1]) return;
+  float bias = has_bias != 0 ? bias_at(channel) : 0.0;
+  y_put4((quad / plane * y_sizes[1] + channel) * plane + quad % plane, activate(value + bias));
+}
+
+void main() {
+  int plane = y_sizes[2] * y_sizes[3] / 4;
+  int count = y_sizes[0] * plane;
+  int tiles = (count + 1) / 2;
+  int first = flat_index() % tiles * 2;
+  int channel = flat_index() / tiles * 8;
+  if (channel >= y_sizes[1]) return;
+  int second = min(first + 1, count - 1);
+  int x0 = first / plane * group_in * plane + first % plane;
+  int x1 = second / plane * group_in * plane + second % plane;
+  int next_block = (group_in + 3) / 4 * 4;
+  int w = channel / 4 * next_block;
+  vec4 left0 = vec4(0.0);
+  vec4 right0 = vec4(0.0);
+  vec4 left1 = vec4(0.0);
+  vec4 right1 = vec4(0.0);
+  vec4 left2 = vec4(0.0);
+  vec4 right2 = vec4(0.0);
+  vec4 left3 = vec4(0.0);
+  vec4 right3 = vec4(0.0);
+  vec4 left4 = vec4(0.0);
+  vec4 right4 = vec4(0.0);
+  vec4 left5 = vec4(0.0);
+  vec4 right5 = vec4(0.0);
+  vec4 left6 = vec4(0.0);
+  vec4 right6 = vec4(0.0);
+  vec4 left7 = vec4(0.0);
+  vec4 right7 = vec4(0.0);
+  for (int c = 0; c < group_in; c++) {
+    vec4 v0 = x_at4(x0 + c * plane);
+    vec4 v1 = x_at4(x1 + c * plane);
+    vec4 w0 = weight_at4(w + c);
+    vec4 w1 = weight_at4(w + c + next_block);
+    left0 += w0[0] * v0;
+    right0 += w0[0] * v1;
+    left1 += w0[1] * v0;
+    right1 += w0[1] * v1;
+    left2 += w0[2] * v0;
+    right2 += w0[2] * v1;
+    left3 += w0[3] * v0;
+    right3 += w0[3] * v1;
+    left4 += w1[0] * v0;
+    right4 += w1[0] * v1;
+    left5 += w1[1] * v0;
+    right5 += w1[1] * v1;
+    left6 += w1[2] * v0;
+    right6 += w1[2] * v1;
+    left7 += w1[3] * v0;
+    right7 += w1[3] * v1;
+  }
+  store(first, channel + 0, left0);
+  store(first + 1, channel + 0, right0);
+  store(first, channel + 1, left1);
+  store(first + 1, channel + 1, right1);
+  store(first, channel + 2, left2);
+  store(first + 1, channel + 2, right2);
+  store(first, channel + 3, left3);
+  store(first + 1, channel + 3, right3);
+  store(first, channel + 4, left4);
+  store(first + 1, channel + 4, right4);
+  store(first, channel + 5, left5);
+  store(first + 1, channel + 5, right5);
+  store(first, channel + 6, left6);
+  store(first + 1, channel + 6, right6);
+  store(first, channel + 7, left7);
+  store(first + 1, channel + 7, right7);
+}

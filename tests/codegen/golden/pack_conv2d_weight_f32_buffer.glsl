@@ -1,0 +1,18 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+void main() {
+  int i = flat_index();
+  if (i >= n) return;
+  int in_channel = i % in_padded;
+  int tap = i / in_padded % taps;
+  int out_channel = i / in_padded / taps * 4;
+  vec4 value = vec4(0.0);
+  for (int lane = 0; lane < 4; lane++) {
+    if (in_channel < in_channels && out_channel + lane < out_channels) {
+      value[lane] = weight_at(((out_channel + lane) * in_channels + in_channel) * taps + tap);
+    }
+  }
+  y_put4(i, value);
+}
