@@ -109,7 +109,10 @@ class OpCode:
         formulas = [formula for output in op.outputs for formula in (output.shape, output.dtype)]
         used = set(names_of(*steps, *formulas))
         used |= {arg.name for arg in op.args if arg.length is not None}
-        used |= {row["arg"].removeprefix("arg_") for row in self.dtype_checks}
+        used |= {row["name"] for row in self.dtype_checks}
+        source = dtype_source(op.args)
+        if source is not None and any(row["follows"] for row in self.dtype_checks):
+            used.add(source.name)
         return [local for local in _locals(op, used) if local.origin == Origin.ARG]
 
     @property
@@ -129,17 +132,22 @@ class OpCode:
         for arg in self._op.args:
             if not arg.type.is_tensor or arg.any_dtype:
                 continue
-            wanted = ""
+            wanted = follows = ""
             if arg.dtype is not None:
                 wanted = f"DType::k{arg.dtype.upper()}"
             elif source is not None and (arg is not source or arg.type is ArgType.TENSORS):
-                first = f"arg_{source.name}"
+                first = follows = f"arg_{source.name}"
                 is_list = source.type is ArgType.TENSORS
                 wanted = f"eval.At({first}, 0).dtype" if is_list else f"{first}.dtype"
             if wanted:
-                kind = "list" if arg.type is ArgType.TENSORS else "tensor"
                 rows.append(
-                    {"name": arg.name, "arg": f"arg_{arg.name}", "kind": kind, "wanted": wanted}
+                    {
+                        "name": arg.name,
+                        "arg": f"arg_{arg.name}",
+                        "kind": "list" if arg.type is ArgType.TENSORS else "tensor",
+                        "wanted": wanted,
+                        "follows": follows,
+                    }
                 )
         return rows
 

@@ -1,0 +1,65 @@
+"""A project with a spec that uses every key there is."""
+
+from __future__ import annotations
+
+from tests.codegen.small_project import SIDECAR, SPEC, TEMPLATE
+
+RICH = """\
+# y = every key there is
+op: spirloom.rich
+args:
+  x: tensor<any>
+  w: tensor
+  xs: tensor[]
+  bias: tensor?
+  mode: str = none
+  sizes: int[2] = 1
+  dims: int[]
+  flag: bool = true
+let:
+  d: wrap_all(dims, x.rank)
+  n: "[x.shape[k] for k in d if k > 0]"
+checks:
+  - x.rank > 2
+  - len(n) < 3
+outputs:
+  y: {shape: "remove(x.shape, d)", dtype: mode}
+  z: like x
+view_of: x
+kernels:
+  - template: rich.glsl.j2
+    when: mode == "none"
+    dtypes: [f32, f16]
+    storages: [buffer]
+    no_storage: {texture3d: a list}
+    axes:
+      out: {values: [f32, i8], of: y.dtype}
+      v: {values: [1, 4], of: 4 if flag else 1}
+    where: dtype != out or v == 1
+    tensors:
+      x: {dtype: dtype}
+      y: {dtype: out, access: readwrite}
+      w: {pack: "aten.add.Tensor(w, w)"}
+      z: none
+    params: {expr: w, scale: [1, {a: 2.5}]}
+    push: {a: "replace(sizes, 0, i)", f: 1.5 * len(xs)}
+    constants: {K: prod(n), F: inf, B: flag}
+    workgroup: [8, 8, 1]
+    grid: [numel(x), len(xs), 1]
+    repeat: len(xs)
+    needs: [subgroup_basic]
+    portable: false
+reference: "np.sum(x) + (w if bias is None else bias)"
+tests:
+  - {x: {shape: [2, 3], range: [-1, inf]}, w: [1], xs: [[1], [2]], dims: [0], kernel: rich}
+  - {x: {shape: [2], values: [1, 2]}, w: {shape: [], constant: true}, xs: [], bias: null, dims: []}
+tolerance: {f32: {rtol: 1e-5, atol: 0}, f16: 1e-2}
+"""
+FILES = {
+    "op_specs/add.yaml": SPEC,
+    "op_specs/rich.yaml": RICH,
+    "templates/glsl/binary.yaml": SIDECAR,
+    "templates/glsl/binary.glsl.j2": TEMPLATE,
+    "templates/glsl/rich.yaml": "params: {expr: null, scale: 2}\npush: {n: numel(y)}\n",
+    "templates/glsl/rich.glsl.j2": TEMPLATE.replace("t.a", "t.x"),
+}
