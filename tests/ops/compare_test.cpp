@@ -60,6 +60,16 @@ TEST(Compare, ReadsEveryDType) {
   EXPECT_NE(text(DType::kF16, halves, std::vector<uint16_t>{0x3C01}), "");
 }
 
+TEST(Compare, TakesTheGreatestHalfForInfinity) {
+  const std::vector<uint16_t> computed{0x7BFF, 0xFBFF};
+  const auto compare = [&](const std::vector<uint16_t>& expected) {
+    return Compare(DType::kF16, {2}, std::as_bytes(std::span(computed)),
+                   std::as_bytes(std::span(expected)), kTolerance);
+  };
+  EXPECT_EQ(compare({0x7C00, 0xFC00}), "");
+  EXPECT_NE(compare({0xFC00, 0x7C00}), "");
+}
+
 TEST(HalfToDouble, KnowsNormalSubnormalAndSpecialNumbers) {
   EXPECT_EQ(HalfToDouble(0x3C00), 1.0);
   EXPECT_EQ(HalfToDouble(0xC000), -2.0);
