@@ -1,7 +1,6 @@
 #include "spirloom/model.h"
 
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "runtime/graph/graph_loader.h"
@@ -17,26 +16,11 @@ Result<std::unique_ptr<internal::ModelState>> Build(const Runtime& runtime,
                                                     const ModelOptions& options,
                                                     Clock::time_point start) {
   SPIRLOOM_TRY_ASSIGN(std::unique_ptr<internal::ModelState> state,
-                      internal::BuildModel(runtime.state(), graph, options));
+                      internal::BuildModel(runtime.state(), graph, options,
+                                           internal::BestHostAccess(*runtime.state())));
   state->stats.load_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
   return state;
-}
-
-Status CheckCount(const char* what, size_t count, size_t wanted) {
-  if (count == wanted) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                std::string("Number of ") + what + "s (" + std::to_string(count) +
-                    ") differs from the model's (" + std::to_string(wanted) + ").");
-}
-
-Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
-  if (size == info.size) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                std::string("Size (") + std::to_string(size) + " bytes) of " + what + " " +
-                    graph::Quote(info.name) + " differs from the model's (" +
-                    std::to_string(info.size) + " bytes, " + LongName(info.dtype) + " " +
-                    ToString(info.shape) + ").");
 }
 
 }  // namespace
@@ -70,29 +54,7 @@ const LoadStats& Model::stats() const { return state_->stats; }
 
 Status Model::Run(std::span<const std::span<const std::byte>> inputs,
                   std::span<const std::span<std::byte>> outputs) {
-  internal::ModelState& state = *state_;
-  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.input_infos.size()));
-  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.output_infos.size()));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("input", state.input_infos[i], inputs[i].size()));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("output", state.output_infos[i], outputs[i].size()));
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].empty()) {
-      std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
-    }
-  }
-  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
-  SPIRLOOM_TRY(state.fence->WaitAndReset());
-  state.has_run = true;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].empty()) {
-      std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
-    }
-  }
-  return Status();
+  return internal::RunModel(*state_, inputs, outputs);
 }
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +24,22 @@ uint64_t Nanoseconds(std::chrono::steady_clock::duration duration) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
 }
 
+Status CheckCount(const char* what, size_t count, size_t wanted) {
+  if (count == wanted) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                std::string("Number of ") + what + "s (" + std::to_string(count) +
+                    ") differs from the model's (" + std::to_string(wanted) + ").");
+}
+
+Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
+  if (size == info.size) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                std::string("Size (") + std::to_string(size) + " bytes) of " + what + " " +
+                    graph::Quote(info.name) + " differs from the model's (" +
+                    std::to_string(info.size) + " bytes, " + LongName(info.dtype) + " " +
+                    ToString(info.shape) + ").");
+}
+
 std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uint32_t>& tensors) {
   std::vector<TensorInfo> infos;
   for (uint32_t index : tensors) {
@@ -36,8 +53,8 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
 class ModelBuilder {
  public:
   ModelBuilder(std::shared_ptr<RuntimeState> runtime, const graph::Graph& graph,
-               const ModelOptions& options)
-      : graph_(graph), options_(options), state_(std::make_unique<ModelState>()) {
+               const ModelOptions& options, HostAccess access)
+      : graph_(graph), options_(options), access_(access), state_(std::make_unique<ModelState>()) {
     state_->runtime = std::move(runtime);
   }
 
@@ -86,7 +103,8 @@ class ModelBuilder {
         plan_,
         list_.dispatches,
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return Pipeline(index); },
-        *state_->dummy};
+        *state_->dummy,
+        access_ == HostAccess::kDirect};
     SPIRLOOM_TRY_ASSIGN(graph::WeightInitResult weights,
                         graph::InitializeWeights(inputs, *state_->store));
     state_->stats.constant_bytes = weights.constant_bytes;
@@ -123,16 +141,16 @@ class ModelBuilder {
   // Gives inputs and outputs memory that the host maps: their own where host and device share
   // memory, else a staging buffer beside it.
   Status AllocateInterface() {
-    const bool unified = device().unified_memory();
+    const bool direct = access_ == HostAccess::kDirect;
     std::vector<uint32_t> inputs = Roots(plan_.inputs);
     std::vector<uint32_t> outputs = Roots(plan_.outputs);
     SPIRLOOM_TRY(
         state_->store
-            ->Allocate(inputs, unified ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice)
+            ->Allocate(inputs, direct ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice)
             .status());
     SPIRLOOM_TRY(
         state_->store
-            ->Allocate(outputs, unified ? vulkan::MemoryUse::kReadback : vulkan::MemoryUse::kDevice)
+            ->Allocate(outputs, direct ? vulkan::MemoryUse::kReadback : vulkan::MemoryUse::kDevice)
             .status());
     SPIRLOOM_TRY(MapInterface(plan_.inputs, vulkan::MemoryUse::kUpload, state_->staged_inputs,
                               state_->inputs));
@@ -154,8 +172,8 @@ class ModelBuilder {
                       std::optional<vulkan::Buffer>& staging, std::vector<HostTensor>& host) {
     uint64_t total = 0;
     for (uint32_t tensor : tensors) total += StagedSize(plan_.tensors[tensor]);
-    const bool unified = device().unified_memory();
-    if (!unified && total > 0) {
+    const bool direct = access_ == HostAccess::kDirect;
+    if (!direct && total > 0) {
       SPIRLOOM_TRY_ASSIGN(staging, vulkan::Buffer::Create(device(), total, use));
     }
     uint64_t offset = 0;
@@ -165,7 +183,7 @@ class ModelBuilder {
       mapped.size = tensor.size;
       if (tensor.size > 0) {
         mapped.data =
-            unified ? state_->store->Find(index)->buffer->mapped() : staging->mapped() + offset;
+            direct ? state_->store->Find(index)->buffer->mapped() : staging->mapped() + offset;
       }
       host.push_back(mapped);
       offset += StagedSize(tensor);
@@ -253,6 +271,7 @@ class ModelBuilder {
 
   const graph::Graph& graph_;
   const ModelOptions& options_;
+  const HostAccess access_;
   std::unique_ptr<ModelState> state_;
   Plan plan_;
   graph::DispatchList list_;
@@ -264,10 +283,40 @@ class ModelBuilder {
 
 }  // namespace
 
+HostAccess BestHostAccess(const RuntimeState& runtime) {
+  return runtime.device->unified_memory() ? HostAccess::kDirect : HostAccess::kStaged;
+}
+
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
-                                               const ModelOptions& options) {
-  return ModelBuilder(std::move(runtime), graph, options).Build();
+                                               const ModelOptions& options, HostAccess access) {
+  return ModelBuilder(std::move(runtime), graph, options, access).Build();
+}
+
+Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
+                std::span<const std::span<std::byte>> outputs) {
+  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.input_infos.size()));
+  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.output_infos.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    SPIRLOOM_TRY(CheckSize("input", state.input_infos[i], inputs[i].size()));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    SPIRLOOM_TRY(CheckSize("output", state.output_infos[i], outputs[i].size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].empty()) {
+      std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
+    }
+  }
+  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
+  SPIRLOOM_TRY(state.fence->WaitAndReset());
+  state.has_run = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].empty()) {
+      std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
+    }
+  }
+  return Status();
 }
 
 }  // namespace spirloom::internal

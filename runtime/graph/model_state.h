@@ -50,10 +50,21 @@ struct ModelState {
   bool has_run = false;
 };
 
+// Whether the host writes and reads tensors where the device computes with them, or through staging
+// buffers that every run copies.
+enum class HostAccess : uint8_t { kDirect, kStaged };
+
+// kDirect where host and device share memory.
+HostAccess BestHostAccess(const RuntimeState& runtime);
+
 // Plans and records `graph`; refers to it only while running.
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
-                                               const ModelOptions& options);
+                                               const ModelOptions& options, HostAccess access);
+
+// Model::Run.
+Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
+                std::span<const std::span<std::byte>> outputs);
 
 }  // namespace spirloom::internal
 

@@ -69,7 +69,7 @@ class WeightInit {
     std::vector<uint32_t> computed;
     for (uint32_t root : persistent_) (IsRaw(root) ? raw : computed).push_back(root);
     const vulkan::MemoryUse raw_use =
-        inputs_.device.unified_memory() ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
+        inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
                         store_.Allocate(computed, vulkan::MemoryUse::kDevice));

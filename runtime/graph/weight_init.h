@@ -24,6 +24,7 @@ struct WeightInitInputs {
   std::span<const Dispatch> dispatches;  // all of the plan's
   std::function<const vulkan::ComputePipeline&(uint32_t)> pipeline;
   const vulkan::Buffer& dummy;
+  bool host_maps_constants;  // else they are copied from staging buffers
 };
 
 struct WeightInitResult {

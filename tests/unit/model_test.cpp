@@ -10,6 +10,8 @@
 #include <random>
 #include <thread>
 
+#include "runtime/graph/graph_loader.h"
+#include "runtime/graph/model_state.h"
 #include "runtime/ops/runtime_state.h"
 #include "spirloom/runtime.h"
 #include "tests/unit/graph_file_builder.h"
@@ -207,6 +209,40 @@ TEST_F(ModelTest, ReturnsInputsConstantsViewsAndRepeatedOutputs) {
                 ElementsAre(ElementsAre(11, 22, 33), ElementsAre(1, 2, 3), ElementsAre(10, 20, 30),
                             ElementsAre(11, 22, 33), ElementsAre(1, 2, 3), ElementsAre(11, 22, 33),
                             ElementsAre(20, 40, 60)));
+  }
+}
+
+// What happens where the host cannot map the device's memory.
+TEST_F(ModelTest, StagedInputsOutputsAndConstantsAreRight) {
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", {3});
+  const uint32_t z = AddInput(file, "z", {2, 5});
+  AddInput(file, "empty", {0});
+  const uint32_t w = file.AddConstant<float>("w", {3}, 0, {10, 20, 30});
+  const uint32_t y = AddNode(file, "aten.add.Tensor", AddArgs(x, w), {3});
+  file.outputs = {AddNode(file, "aten.relu", {TensorArg(z)}, {2, 5}), y, w, x};
+  const std::vector<std::byte> bytes = file.Write();
+  Result<graph::Graph> graph = graph::ParseGraph(bytes);
+  ASSERT_TRUE(graph.ok());
+  for (Storage storage : kStorages) {
+    ModelOptions options;
+    options.storage = storage;
+    auto state =
+        internal::BuildModel(runtime_->state(), *graph, options, internal::HostAccess::kStaged);
+    ASSERT_TRUE(state.ok()) << state.status().message();
+    for (float run : {0.0f, 1.0f}) {
+      const Floats xs{run + 1, 2, 3};
+      const Floats zs{-1, 1, -2, 2, -3, 3, -4, 4, -5, run};
+      const std::vector<std::span<const std::byte>> inputs{
+          std::as_bytes(std::span(xs)), std::as_bytes(std::span(zs)), {}};
+      std::vector<Floats> outputs{Floats(10), Floats(3), Floats(3), Floats(3)};
+      std::vector<std::span<std::byte>> spans;
+      for (Floats& output : outputs) spans.push_back(std::as_writable_bytes(std::span(output)));
+      ASSERT_TRUE(internal::RunModel(**state, inputs, spans).ok());
+      EXPECT_THAT(outputs, ElementsAre(ElementsAre(0, 1, 0, 2, 0, 3, 0, 4, 0, run),
+                                       ElementsAre(run + 11, 22, 33), ElementsAre(10, 20, 30),
+                                       ElementsAre(run + 1, 2, 3)));
+    }
   }
 }
 
