@@ -11,7 +11,7 @@ import numpy.typing as npt
 BRIGHTEST = 16
 BLOCKS = " ░▒▓█"
 ASCII = " .+#@"
-GAP = "  "
+GAP = "   "
 
 
 def shades() -> str:
