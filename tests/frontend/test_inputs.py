@@ -93,6 +93,15 @@ def test_output_that_is_an_input_is_copied(library: OpLibrary, tmp_path: Path) -
     assert (graph.inputs[0].name, graph.outputs[0].name) == ("x", "y")
 
 
+def test_unused_further_outputs_are_ignored(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Dropout", "x", "a mask"), node("Relu", "a")]
+    graph = imported(model(nodes, {"x": (2,)}), library, tmp_path)
+    assert [n.op for n in graph.nodes] == ["aten.relu"]
+    nodes = [node("Dropout", "x", "a mask"), node("Where", "mask a x")]
+    with pytest.raises(ImportFailure, match="its further output 'mask' is not supported"):
+        imported(model(nodes, {"x": (2,)}), library, tmp_path)
+
+
 def test_one_value_for_two_outputs(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [node("Relu", "x", "a"), node("Identity", "a", "b")]
     graph = imported(model(nodes, {"x": (2,)}, outputs=("a", "b")), library, tmp_path)

@@ -40,6 +40,7 @@ class NodeContext:
         opset: int,
         builder: Builder,
         lifter: Lifter,
+        used: frozenset[str],
     ) -> None:
         self.node = node
         self.op_type: str = node.op_type
@@ -47,6 +48,7 @@ class NodeContext:
         self.build = builder
         self.inputs = inputs
         self._lifter = lifter
+        self._used = used
         self._attributes = {a.name: a for a in node.attribute}
 
     def value(self, index: int) -> Value:
@@ -138,7 +140,7 @@ class NodeContext:
         return self.integers("axes") if self.has("axes") else self.constant_ints(index)
 
     def refuse_extra_outputs(self, count: int = 1) -> None:
-        """Unsupported if the model asks for an output beyond the first `count`."""
-        extra = [name for name in list(self.node.output)[count:] if name]
+        """Unsupported if the model uses an output beyond the first `count`."""
+        extra = [name for name in list(self.node.output)[count:] if name in self._used]
         if extra:
             raise Unsupported(f"its further output '{extra[0]}' is not supported")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, numpy_helper
 
 from spirloom import __version__
 from spirloom.builder import Builder
@@ -59,6 +59,7 @@ class _Importer:
         # None stands for a value that an unsupported node would have made.
         self._values: dict[str, Value | None] = {t.name: t for t in self._graph.inputs}
         self._problems: list[tuple[NodeProto, str]] = []
+        self._used = frozenset(_used_names(model.graph))
         self._count = 0
 
     def run(self) -> Graph:
@@ -103,7 +104,7 @@ class _Importer:
         self._values.update({name: None for name in node.output if name})
 
     def _results(self, node: NodeProto, inputs: list[Value | None]) -> list[Value]:
-        ctx = NodeContext(node, inputs, self._opset, self._builder, self._lifter)
+        ctx = NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
         if node.op_type == "If":
             return self._branch(ctx)
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
@@ -169,6 +170,16 @@ class _Importer:
             tensor = self._builder.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))
             tensor.name = info.name
         return tensor
+
+
+def _used_names(graph: GraphProto) -> Iterator[str]:
+    """What nodes read, in subgraphs too, and what graphs give."""
+    yield from (info.name for info in graph.output)
+    for node in graph.node:
+        yield from (name for name in node.input if name)
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                yield from _used_names(attribute.g)
 
 
 def _fold(ctx: NodeContext, arrays: list[Array]) -> list[Value]:

@@ -19,10 +19,10 @@ def identity(ctx: NodeContext) -> Value:
 
 @converts("Dropout")
 def dropout(ctx: NodeContext) -> Value:
-    """The identity, as in inference."""
+    """The identity, as in inference; a ratio of 0 drops nothing even in training."""
     ctx.refuse_extra_outputs()
-    training = ctx.constant(2)
-    if training is not None and training.any():
+    ratio, training = ctx.constant(1), ctx.constant(2)
+    if training is not None and training.any() and (ratio is None or ratio.any()):
         raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")
     return ctx.value(0)
 
