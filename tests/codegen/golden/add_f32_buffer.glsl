@@ -13,13 +13,12 @@ void main() {
   if (i >= n) return;
   int a_index = i;
   int b_index = i;
-  if (same == 0) {
+  if (!SAME) {
     a_index = 0;
     b_index = 0;
     int rest = i;
     for (int d = 7; d >= first; d--) {
-      int coordinate = rest % y_shape[d];
-      rest /= y_shape[d];
+      int coordinate = take(rest, y_shape[d]);
       a_index += coordinate * a_strides[d];
       b_index += coordinate * b_strides[d];
     }

@@ -12,13 +12,14 @@ TYPE combine(TYPE total, TYPE v) {
 
 // The dense index in x of the element at position `kept` of y and `k` of the reduced dims.
 int index_in_x(int kept, int k) {
-  if (adjacent != 0) return (kept / inner * count + k) * inner + kept % inner;
+  if (ADJACENT) {
+    int within = take(kept, inner);
+    return (kept * count + k) * inner + within;
+  }
   int index = 0;
   int stride = 1;
   for (int d = 7; d >= 0; d--) {
-    index += (kept % y_shape[d] + k % reduced_shape[d]) * stride;
-    kept /= y_shape[d];
-    k /= reduced_shape[d];
+    index += (take(kept, y_shape[d]) + take(k, reduced_shape[d])) * stride;
     stride *= y_shape[d] * reduced_shape[d];
   }
   return index;

@@ -3,7 +3,8 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 float value(int i) {
-  int c = i / inner % channels_in_x;
+  int c = divide(i, inner);
+  c = take(c, channels_in_x);
   float v = (x_flat(i, IVEC4(y_sizes)) - running_mean_at(c)) * inversesqrt(running_var_at(c) + eps);
   return v * (has_weight != 0 ? weight_at(c) : 1.0) + (has_bias != 0 ? bias_at(c) : 0.0);
 }

@@ -12,9 +12,9 @@ void store(int first, int column, vec4 sum) {
 void main() {
   int tiles = (columns + 7) / 8;
   int row_tiles = (row_count + 7) / 8;
-  int column = flat_index() % tiles * 8;
-  int row = flat_index() / tiles % row_tiles * 8;
-  int batch = flat_index() / tiles / row_tiles;
+  int batch = flat_index();
+  int column = take(batch, tiles) * 8;
+  int row = take(batch, row_tiles) * 8;
   if (batch >= batches) return;
   int left0 = (batch * row_count + min(row + 0, row_count - 1)) * depth;
   vec4 low0 = vec4(0.0);

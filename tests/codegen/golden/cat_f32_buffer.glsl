@@ -5,5 +5,7 @@
 void main() {
   int i = flat_index();
   if (i >= n) return;
-  y_put(i / run * y_run + begin + i % run, tensors_at(i));
+  int outer = i;
+  int within = take(outer, run);
+  y_put(outer * y_run + begin + within, tensors_at(i));
 }

@@ -3,74 +3,52 @@
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-vec4 bias_of(int channel) {
-  vec4 value = vec4(0.0);
-  if (has_bias == 0) return value;
-  for (int lane = 0; lane < min(4, y_sizes[1] - channel); lane++) value[lane] = bias_at(channel + lane);
-  return value;
-}
-
-// `pixel` counts over batch, rows and columns.
-void store(int pixel, int channel, vec4 value) {
-  ivec4 sizes = IVEC4(y_sizes);
-  int plane = sizes.z * sizes.w;
-  if (pixel >= sizes.x * plane || channel >= sizes.y) return;
-  value = activate(value + bias_of(channel));
-  int within = pixel % plane;
-  ivec4 nchw = ivec4(pixel / plane, channel, within / sizes.w, within % sizes.w);
-  y_put_texel(texel_place(nchw, sizes), value, sizes.y - channel);
-}
-
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
-  int plane = sizes.z * sizes.w;
-  int count = sizes.x * plane;
+  int count = sizes.x * sizes.z * sizes.w;
   int tiles = (count + 3) / 4;
-  int first = flat_index() % tiles * 4;
-  int channel = flat_index() / tiles * 8;
+  int rest = flat_index();
+  int first = take(rest, tiles) * 4;
+  int channel = rest * 8;
   if (channel >= sizes.y) return;
 
-  int in_first = channel / group_out * group_in;
+  int in_first = divide(channel, group_out) * group_in;
   int in_padded = (group_in + 3) / 4 * 4;
   int taps = window[0] * window[1];
   int next_block = taps * in_padded;
   int w = channel / 4 * next_block;
   int in_plane = x_sizes[2] * x_sizes[3];
   int in_blocks = blocks_of(x_sizes[1]);
-  int pixel0 = min(first + 0, count - 1);
-  ivec2 corner0 = ivec2(pixel0 % plane / sizes.w, pixel0 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image0 = pixel0 / plane;
+  ivec3 pixel0 = pixel_at(first, sizes);
+  ivec2 corner0 = pixel0.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low0 = vec4(0.0);
   vec4 high0 = vec4(0.0);
-  int pixel1 = min(first + 1, count - 1);
-  ivec2 corner1 = ivec2(pixel1 % plane / sizes.w, pixel1 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image1 = pixel1 / plane;
+  ivec3 pixel1 = next_pixel(pixel0, sizes);
+  ivec2 corner1 = pixel1.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low1 = vec4(0.0);
   vec4 high1 = vec4(0.0);
-  int pixel2 = min(first + 2, count - 1);
-  ivec2 corner2 = ivec2(pixel2 % plane / sizes.w, pixel2 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image2 = pixel2 / plane;
+  ivec3 pixel2 = next_pixel(pixel1, sizes);
+  ivec2 corner2 = pixel2.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low2 = vec4(0.0);
   vec4 high2 = vec4(0.0);
-  int pixel3 = min(first + 3, count - 1);
-  ivec2 corner3 = ivec2(pixel3 % plane / sizes.w, pixel3 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image3 = pixel3 / plane;
+  ivec3 pixel3 = next_pixel(pixel2, sizes);
+  ivec2 corner3 = pixel3.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low3 = vec4(0.0);
   vec4 high3 = vec4(0.0);
+  ivec2 offset = ivec2(0);
   for (int tap = 0; tap < taps; tap++) {
-    ivec2 offset = ivec2(tap / window[1], tap % window[1]) * ivec2(dilation[0], dilation[1]);
     ivec2 at0 = corner0 + offset;
-    bool inside0 = at0.x >= 0 && at0.y >= 0 && at0.x < x_sizes[2] && at0.y < x_sizes[3];
-    ivec3 x0 = inside0 ? ivec3(at0.y, at0.x, image0 * in_blocks + in_first / 4) : ivec3(0);
+    bool inside0 = pixel0.x < sizes.x && at0.x >= 0 && at0.y >= 0 && at0.x < x_sizes[2] && at0.y < x_sizes[3];
+    ivec3 x0 = inside0 ? ivec3(at0.y, at0.x, pixel0.x * in_blocks + in_first / 4) : ivec3(0);
     ivec2 at1 = corner1 + offset;
-    bool inside1 = at1.x >= 0 && at1.y >= 0 && at1.x < x_sizes[2] && at1.y < x_sizes[3];
-    ivec3 x1 = inside1 ? ivec3(at1.y, at1.x, image1 * in_blocks + in_first / 4) : ivec3(0);
+    bool inside1 = pixel1.x < sizes.x && at1.x >= 0 && at1.y >= 0 && at1.x < x_sizes[2] && at1.y < x_sizes[3];
+    ivec3 x1 = inside1 ? ivec3(at1.y, at1.x, pixel1.x * in_blocks + in_first / 4) : ivec3(0);
     ivec2 at2 = corner2 + offset;
-    bool inside2 = at2.x >= 0 && at2.y >= 0 && at2.x < x_sizes[2] && at2.y < x_sizes[3];
-    ivec3 x2 = inside2 ? ivec3(at2.y, at2.x, image2 * in_blocks + in_first / 4) : ivec3(0);
+    bool inside2 = pixel2.x < sizes.x && at2.x >= 0 && at2.y >= 0 && at2.x < x_sizes[2] && at2.y < x_sizes[3];
+    ivec3 x2 = inside2 ? ivec3(at2.y, at2.x, pixel2.x * in_blocks + in_first / 4) : ivec3(0);
     ivec2 at3 = corner3 + offset;
-    bool inside3 = at3.x >= 0 && at3.y >= 0 && at3.x < x_sizes[2] && at3.y < x_sizes[3];
-    ivec3 x3 = inside3 ? ivec3(at3.y, at3.x, image3 * in_blocks + in_first / 4) : ivec3(0);
+    bool inside3 = pixel3.x < sizes.x && at3.x >= 0 && at3.y >= 0 && at3.x < x_sizes[2] && at3.y < x_sizes[3];
+    ivec3 x3 = inside3 ? ivec3(at3.y, at3.x, pixel3.x * in_blocks + in_first / 4) : ivec3(0);
     for (int c = 0; c < group_in; c += 4) {
       ivec3 step = ivec3(0, 0, c / 4);
       vec4 v0 = x_texel(x0 + step);
@@ -123,13 +101,15 @@ void main() {
       high3 += w_high3 * v3[3];
     }
     w += in_padded;
+    offset.y += dilation[1];
+    if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
   }
-  store(first + 0, channel, low0);
-  store(first + 0, channel + 4, high0);
-  store(first + 1, channel, low1);
-  store(first + 1, channel + 4, high1);
-  store(first + 2, channel, low2);
-  store(first + 2, channel + 4, high2);
-  store(first + 3, channel, low3);
-  store(first + 3, channel + 4, high3);
+  store(pixel0, channel, low0);
+  store(pixel0, channel + 4, high0);
+  store(pixel1, channel, low1);
+  store(pixel1, channel + 4, high1);
+  store(pixel2, channel, low2);
+  store(pixel2, channel + 4, high2);
+  store(pixel3, channel, low3);
+  store(pixel3, channel + 4, high3);
 }

@@ -2,107 +2,80 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-vec4 bias_of(int channel) {
-  vec4 value = vec4(0.0);
-  if (has_bias == 0) return value;
-  for (int lane = 0; lane < min(4, y_sizes[1] - channel); lane++) value[lane] = bias_at(channel + lane);
-  return value;
-}
-
-// `pixel` counts over batch, rows and columns.
-void store(int pixel, int channel, vec4 value) {
-  ivec4 sizes = IVEC4(y_sizes);
-  int plane = sizes.z * sizes.w;
-  if (pixel >= sizes.x * plane || channel >= sizes.y) return;
-  value = activate(value + bias_of(channel));
-  int within = pixel % plane;
-  ivec4 nchw = ivec4(pixel / plane, channel, within / sizes.w, within % sizes.w);
-  int first = dense_index(nchw, sizes);
-  for (int lane = 0; lane < min(4, sizes.y - channel); lane++) y_put(first + lane * plane, value[lane]);
-}
-
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
-  int plane = sizes.z * sizes.w;
-  int count = sizes.x * plane;
+  int count = sizes.x * sizes.z * sizes.w;
   int tiles = (count + 7) / 8;
-  int first = flat_index() % tiles * 8;
-  int channel = flat_index() / tiles * 8;
+  int rest = flat_index();
+  int first = take(rest, tiles) * 8;
+  int channel = rest * 8;
   if (channel >= sizes.y) return;
 
-  int in_first = channel / group_out * group_in;
+  int in_first = divide(channel, group_out) * group_in;
   int in_padded = (group_in + 3) / 4 * 4;
   int taps = window[0] * window[1];
   int next_block = taps * in_padded;
   int w = channel / 4 * next_block;
   int in_plane = x_sizes[2] * x_sizes[3];
   int in_blocks = blocks_of(x_sizes[1]);
-  int pixel0 = min(first + 0, count - 1);
-  ivec2 corner0 = ivec2(pixel0 % plane / sizes.w, pixel0 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image0 = pixel0 / plane;
+  ivec3 pixel0 = pixel_at(first, sizes);
+  ivec2 corner0 = pixel0.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low0 = vec4(0.0);
   vec4 high0 = vec4(0.0);
-  int pixel1 = min(first + 1, count - 1);
-  ivec2 corner1 = ivec2(pixel1 % plane / sizes.w, pixel1 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image1 = pixel1 / plane;
+  ivec3 pixel1 = next_pixel(pixel0, sizes);
+  ivec2 corner1 = pixel1.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low1 = vec4(0.0);
   vec4 high1 = vec4(0.0);
-  int pixel2 = min(first + 2, count - 1);
-  ivec2 corner2 = ivec2(pixel2 % plane / sizes.w, pixel2 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image2 = pixel2 / plane;
+  ivec3 pixel2 = next_pixel(pixel1, sizes);
+  ivec2 corner2 = pixel2.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low2 = vec4(0.0);
   vec4 high2 = vec4(0.0);
-  int pixel3 = min(first + 3, count - 1);
-  ivec2 corner3 = ivec2(pixel3 % plane / sizes.w, pixel3 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image3 = pixel3 / plane;
+  ivec3 pixel3 = next_pixel(pixel2, sizes);
+  ivec2 corner3 = pixel3.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low3 = vec4(0.0);
   vec4 high3 = vec4(0.0);
-  int pixel4 = min(first + 4, count - 1);
-  ivec2 corner4 = ivec2(pixel4 % plane / sizes.w, pixel4 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image4 = pixel4 / plane;
+  ivec3 pixel4 = next_pixel(pixel3, sizes);
+  ivec2 corner4 = pixel4.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low4 = vec4(0.0);
   vec4 high4 = vec4(0.0);
-  int pixel5 = min(first + 5, count - 1);
-  ivec2 corner5 = ivec2(pixel5 % plane / sizes.w, pixel5 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image5 = pixel5 / plane;
+  ivec3 pixel5 = next_pixel(pixel4, sizes);
+  ivec2 corner5 = pixel5.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low5 = vec4(0.0);
   vec4 high5 = vec4(0.0);
-  int pixel6 = min(first + 6, count - 1);
-  ivec2 corner6 = ivec2(pixel6 % plane / sizes.w, pixel6 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image6 = pixel6 / plane;
+  ivec3 pixel6 = next_pixel(pixel5, sizes);
+  ivec2 corner6 = pixel6.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low6 = vec4(0.0);
   vec4 high6 = vec4(0.0);
-  int pixel7 = min(first + 7, count - 1);
-  ivec2 corner7 = ivec2(pixel7 % plane / sizes.w, pixel7 % sizes.w) * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int image7 = pixel7 / plane;
+  ivec3 pixel7 = next_pixel(pixel6, sizes);
+  ivec2 corner7 = pixel7.yz * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   vec4 low7 = vec4(0.0);
   vec4 high7 = vec4(0.0);
+  ivec2 offset = ivec2(0);
   for (int tap = 0; tap < taps; tap++) {
-    ivec2 offset = ivec2(tap / window[1], tap % window[1]) * ivec2(dilation[0], dilation[1]);
     ivec2 at0 = corner0 + offset;
-    bool inside0 = at0.x >= 0 && at0.y >= 0 && at0.x < x_sizes[2] && at0.y < x_sizes[3];
-    int x0 = inside0 ? (image0 * x_sizes[1] + in_first) * in_plane + at0.x * x_sizes[3] + at0.y : 0;
+    bool inside0 = pixel0.x < sizes.x && at0.x >= 0 && at0.y >= 0 && at0.x < x_sizes[2] && at0.y < x_sizes[3];
+    int x0 = inside0 ? (pixel0.x * x_sizes[1] + in_first) * in_plane + at0.x * x_sizes[3] + at0.y : 0;
     ivec2 at1 = corner1 + offset;
-    bool inside1 = at1.x >= 0 && at1.y >= 0 && at1.x < x_sizes[2] && at1.y < x_sizes[3];
-    int x1 = inside1 ? (image1 * x_sizes[1] + in_first) * in_plane + at1.x * x_sizes[3] + at1.y : 0;
+    bool inside1 = pixel1.x < sizes.x && at1.x >= 0 && at1.y >= 0 && at1.x < x_sizes[2] && at1.y < x_sizes[3];
+    int x1 = inside1 ? (pixel1.x * x_sizes[1] + in_first) * in_plane + at1.x * x_sizes[3] + at1.y : 0;
     ivec2 at2 = corner2 + offset;
-    bool inside2 = at2.x >= 0 && at2.y >= 0 && at2.x < x_sizes[2] && at2.y < x_sizes[3];
-    int x2 = inside2 ? (image2 * x_sizes[1] + in_first) * in_plane + at2.x * x_sizes[3] + at2.y : 0;
+    bool inside2 = pixel2.x < sizes.x && at2.x >= 0 && at2.y >= 0 && at2.x < x_sizes[2] && at2.y < x_sizes[3];
+    int x2 = inside2 ? (pixel2.x * x_sizes[1] + in_first) * in_plane + at2.x * x_sizes[3] + at2.y : 0;
     ivec2 at3 = corner3 + offset;
-    bool inside3 = at3.x >= 0 && at3.y >= 0 && at3.x < x_sizes[2] && at3.y < x_sizes[3];
-    int x3 = inside3 ? (image3 * x_sizes[1] + in_first) * in_plane + at3.x * x_sizes[3] + at3.y : 0;
+    bool inside3 = pixel3.x < sizes.x && at3.x >= 0 && at3.y >= 0 && at3.x < x_sizes[2] && at3.y < x_sizes[3];
+    int x3 = inside3 ? (pixel3.x * x_sizes[1] + in_first) * in_plane + at3.x * x_sizes[3] + at3.y : 0;
     ivec2 at4 = corner4 + offset;
-    bool inside4 = at4.x >= 0 && at4.y >= 0 && at4.x < x_sizes[2] && at4.y < x_sizes[3];
-    int x4 = inside4 ? (image4 * x_sizes[1] + in_first) * in_plane + at4.x * x_sizes[3] + at4.y : 0;
+    bool inside4 = pixel4.x < sizes.x && at4.x >= 0 && at4.y >= 0 && at4.x < x_sizes[2] && at4.y < x_sizes[3];
+    int x4 = inside4 ? (pixel4.x * x_sizes[1] + in_first) * in_plane + at4.x * x_sizes[3] + at4.y : 0;
     ivec2 at5 = corner5 + offset;
-    bool inside5 = at5.x >= 0 && at5.y >= 0 && at5.x < x_sizes[2] && at5.y < x_sizes[3];
-    int x5 = inside5 ? (image5 * x_sizes[1] + in_first) * in_plane + at5.x * x_sizes[3] + at5.y : 0;
+    bool inside5 = pixel5.x < sizes.x && at5.x >= 0 && at5.y >= 0 && at5.x < x_sizes[2] && at5.y < x_sizes[3];
+    int x5 = inside5 ? (pixel5.x * x_sizes[1] + in_first) * in_plane + at5.x * x_sizes[3] + at5.y : 0;
     ivec2 at6 = corner6 + offset;
-    bool inside6 = at6.x >= 0 && at6.y >= 0 && at6.x < x_sizes[2] && at6.y < x_sizes[3];
-    int x6 = inside6 ? (image6 * x_sizes[1] + in_first) * in_plane + at6.x * x_sizes[3] + at6.y : 0;
+    bool inside6 = pixel6.x < sizes.x && at6.x >= 0 && at6.y >= 0 && at6.x < x_sizes[2] && at6.y < x_sizes[3];
+    int x6 = inside6 ? (pixel6.x * x_sizes[1] + in_first) * in_plane + at6.x * x_sizes[3] + at6.y : 0;
     ivec2 at7 = corner7 + offset;
-    bool inside7 = at7.x >= 0 && at7.y >= 0 && at7.x < x_sizes[2] && at7.y < x_sizes[3];
-    int x7 = inside7 ? (image7 * x_sizes[1] + in_first) * in_plane + at7.x * x_sizes[3] + at7.y : 0;
+    bool inside7 = pixel7.x < sizes.x && at7.x >= 0 && at7.y >= 0 && at7.x < x_sizes[2] && at7.y < x_sizes[3];
+    int x7 = inside7 ? (pixel7.x * x_sizes[1] + in_first) * in_plane + at7.x * x_sizes[3] + at7.y : 0;
     for (int c = 0; c < group_in; c++) {
       vec4 w_low = weight_at4(w + c);
       vec4 w_high = weight_at4(w + c + next_block);
@@ -141,21 +114,23 @@ void main() {
       high7 += w_high * v7;
     }
     w += in_padded;
+    offset.y += dilation[1];
+    if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
   }
-  store(first + 0, channel, low0);
-  store(first + 0, channel + 4, high0);
-  store(first + 1, channel, low1);
-  store(first + 1, channel + 4, high1);
-  store(first + 2, channel, low2);
-  store(first + 2, channel + 4, high2);
-  store(first + 3, channel, low3);
-  store(first + 3, channel + 4, high3);
-  store(first + 4, channel, low4);
-  store(first + 4, channel + 4, high4);
-  store(first + 5, channel, low5);
-  store(first + 5, channel + 4, high5);
-  store(first + 6, channel, low6);
-  store(first + 6, channel + 4, high6);
-  store(first + 7, channel, low7);
-  store(first + 7, channel + 4, high7);
+  store(pixel0, channel, low0);
+  store(pixel0, channel + 4, high0);
+  store(pixel1, channel, low1);
+  store(pixel1, channel + 4, high1);
+  store(pixel2, channel, low2);
+  store(pixel2, channel + 4, high2);
+  store(pixel3, channel, low3);
+  store(pixel3, channel + 4, high3);
+  store(pixel4, channel, low4);
+  store(pixel4, channel + 4, high4);
+  store(pixel5, channel, low5);
+  store(pixel5, channel + 4, high5);
+  store(pixel6, channel, low6);
+  store(pixel6, channel + 4, high6);
+  store(pixel7, channel, low7);
+  store(pixel7, channel + 4, high7);
 }

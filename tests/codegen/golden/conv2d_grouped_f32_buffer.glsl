@@ -5,7 +5,7 @@
 float value(int i) {
   ivec4 nchw = dense_position(i, IVEC4(y_sizes));
   ivec2 corner = nchw.zw * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
-  int in_first = nchw.y / group_out * group_in;
+  int in_first = divide(nchw.y, group_out) * group_in;
   int w = nchw.y * group_in * window[0] * window[1];
   float sum = has_bias != 0 ? bias_at(nchw.y) : 0.0;
   for (int c = 0; c < group_in; c++) {

@@ -8,19 +8,22 @@ void store(int quad, int channel, vec4 value) {
   int plane = y_sizes[2] * y_sizes[3] / 4;
   if (quad >= y_sizes[0] * plane || channel >= y_sizes[1]) return;
   float bias = has_bias != 0 ? bias_at(channel) : 0.0;
-  y_put4((quad / plane * y_sizes[1] + channel) * plane + quad % plane, activate(value + bias));
+  int image = quad;
+  int within = take(image, plane);
+  y_put4((image * y_sizes[1] + channel) * plane + within, activate(value + bias));
 }
 
 void main() {
   int plane = y_sizes[2] * y_sizes[3] / 4;
   int count = y_sizes[0] * plane;
   int tiles = (count + 1) / 2;
-  int first = flat_index() % tiles * 2;
-  int channel = flat_index() / tiles * 8;
+  int block = flat_index();
+  int first = take(block, tiles) * 2;
+  int channel = block * 8;
   if (channel >= y_sizes[1]) return;
   int second = min(first + 1, count - 1);
-  int x0 = first / plane * group_in * plane + first % plane;
-  int x1 = second / plane * group_in * plane + second % plane;
+  int x0 = first + divide(first, plane) * (group_in - 1) * plane;
+  int x1 = second + divide(second, plane) * (group_in - 1) * plane;
   int next_block = (group_in + 3) / 4 * 4;
   int w = channel / 4 * next_block;
   vec4 left0 = vec4(0.0);

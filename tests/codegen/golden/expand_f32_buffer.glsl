@@ -5,8 +5,7 @@
 float value(int i) {
   int index = offset;
   for (int d = 7; d >= first; d--) {
-    index += i % split[d] * steps[d];
-    i /= split[d];
+    index += take(i, split[d]) * steps[d];
   }
   return x_flat(index, IVEC4(x_sizes));
 }

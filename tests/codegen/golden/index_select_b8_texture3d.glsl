@@ -3,8 +3,9 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 bool value(int i) {
-  int picked = index_at(i / inner % count);
+  int within = take(i, inner);
+  int picked = index_at(take(i, count));
   picked = clamp(picked < 0 ? picked + size : picked, 0, size - 1);
-  return x_flat((i / inner / count * size + picked) * inner + i % inner, IVEC4(x_sizes));
+  return x_flat((i * size + picked) * inner + within, IVEC4(x_sizes));
 }
 

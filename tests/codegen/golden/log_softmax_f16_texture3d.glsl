@@ -20,7 +20,8 @@ VALUE load(int row, int k) {
 
 void store(int row, int k, VALUE v) {
   ivec3 place = place_of(row, k);
-  y_put_texel(place, v, y_sizes[1] - place.z % blocks_of(y_sizes[1]) * 4);
+  int block = place.z;
+  y_put_texel(place, v, y_sizes[1] - take(block, blocks_of(y_sizes[1])) * 4);
 }
 
 vec4 across_max(vec4 v) { return axis == 1 ? vec4(max(max(v.x, v.y), max(v.z, v.w))) : v; }

@@ -4,8 +4,13 @@
 
 #define VALUE float
 
-VALUE load(int row, int k) { return x_at((row / inner * count + k) * inner + row % inner); }
-void store(int row, int k, VALUE v) { y_put((row / inner * count + k) * inner + row % inner, v); }
+int index_of(int row, int k) {
+  int within = take(row, inner);
+  return (row * count + k) * inner + within;
+}
+
+VALUE load(int row, int k) { return x_at(index_of(row, k)); }
+void store(int row, int k, VALUE v) { y_put(index_of(row, k), v); }
 float across_max(float v) { return v; }
 float across_sum(float v) { return v; }
 int steps() { return count; }

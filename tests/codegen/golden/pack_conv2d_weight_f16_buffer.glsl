@@ -6,9 +6,10 @@
 void main() {
   int i = flat_index();
   if (i >= n) return;
-  int in_channel = i % in_padded;
-  int tap = i / in_padded % taps;
-  int out_channel = i / in_padded / taps * 4;
+  int rest = i;
+  int in_channel = take(rest, in_padded);
+  int tap = take(rest, taps);
+  int out_channel = rest * 4;
   vec4 value = vec4(0.0);
   for (int lane = 0; lane < 4; lane++) {
     if (in_channel < in_channels && out_channel + lane < out_channels) {

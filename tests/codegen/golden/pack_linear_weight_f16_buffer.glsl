@@ -6,6 +6,7 @@
 void main() {
   int i = flat_index();
   if (i >= n) return;
-  int row = i % padded_rows;
-  y_put(i, row < rows ? weight_at(row * columns + i / padded_rows) : 0.0);
+  int column = i;
+  int row = take(column, padded_rows);
+  y_put(i, row < rows ? weight_at(row * columns + column) : 0.0);
 }

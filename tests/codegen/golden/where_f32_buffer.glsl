@@ -11,9 +11,8 @@ float value(int i) {
   for (int d = 7; d >= 0; d--) {
     ivec3 sizes = ivec3(condition_shape[d], a_shape[d], b_shape[d]);
     int size = max(sizes.x, max(sizes.y, sizes.z));
-    index += i % size * stride * ivec3(notEqual(sizes, ivec3(1)));
+    index += take(i, size) * stride * ivec3(notEqual(sizes, ivec3(1)));
     stride *= sizes;
-    i /= size;
   }
   if (condition_flat(index.x, SIZES(condition_shape))) return a_flat(index.y, SIZES(a_shape));
   return b_flat(index.z, SIZES(b_shape));

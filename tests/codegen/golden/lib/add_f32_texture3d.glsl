@@ -1,9 +1,9 @@
 layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
-layout(constant_id = 3) const int ACTIVATION = 1;
+layout(constant_id = 3) const bool SAME = false;
+layout(constant_id = 4) const int ACTIVATION = 1;
 layout(push_constant, std430) uniform PushBlock {
   int n;
-  int same;
   int first;
   int y_shape[8];
   int a_strides[8];
@@ -20,6 +20,24 @@ int flat_index() {
 
 #define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
 
+// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate off by at
+// most 2^-21 of itself, a second one of what is left, and the last unit.
+int divide(int a, int b) {
+  float inverse = 1.0 / float(b);
+  int quotient = int(min(float(a) * inverse, 2147483520.0));
+  quotient += int(floor(float(a - quotient * b) * inverse));
+  int rest = a - quotient * b;
+  return quotient + (rest >= b ? 1 : 0) - (rest < 0 ? 1 : 0);
+}
+
+// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
+int take(inout int rest, int size) {
+  int outer = divide(rest, size);
+  int coordinate = rest - outer * size;
+  rest = outer;
+  return coordinate;
+}
+
 // Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
 int blocks_of(int count) { return (count + 3) / 4; }
 
@@ -28,17 +46,16 @@ int dense_index(ivec4 nchw, ivec4 sizes) {
 }
 
 ivec4 dense_position(int i, ivec4 sizes) {
-  int row = i / sizes.w;
-  int plane = row / sizes.z;
-  return ivec4(plane / sizes.y, plane % sizes.y, row % sizes.z, i % sizes.w);
+  int w = take(i, sizes.w);
+  int h = take(i, sizes.z);
+  int c = take(i, sizes.y);
+  return ivec4(i, c, h, w);
 }
 
 // Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
 ivec4 texel_nchw(int i, ivec4 sizes) {
-  int row = i / sizes.w;
-  int plane = row / sizes.z;
-  int blocks = blocks_of(sizes.y);
-  return ivec4(plane / blocks, plane % blocks * 4, row % sizes.z, i % sizes.w);
+  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  return position * ivec4(1, 4, 1, 1);
 }
 
 int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
