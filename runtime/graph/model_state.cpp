@@ -214,7 +214,7 @@ class ModelBuilder {
   void RecordRun(vulkan::CommandBuffer& commands) {
     const vulkan::TimestampPool* timestamps = state_->timestamps ? &*state_->timestamps : nullptr;
     if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
-    graph::Recorder recorder(commands, *resources_, initialized_);
+    graph::Recorder recorder(commands, *resources_, run_, state_->descriptors->sets, initialized_);
     uint64_t offset = 0;
     for (uint32_t tensor : plan_.inputs) {
       const uint64_t size = plan_.tensors[tensor].size;
@@ -223,9 +223,7 @@ class ModelBuilder {
       }
       offset += StagedSize(plan_.tensors[tensor]);
     }
-    for (size_t i = 0; i < run_.size(); ++i) {
-      recorder.Add(run_[i], state_->descriptors->sets[i], timestamps, static_cast<uint32_t>(2 * i));
-    }
+    recorder.AddDispatches(timestamps);
     offset = 0;
     for (uint32_t tensor : plan_.outputs) {
       const uint64_t size = plan_.tensors[tensor].size;

@@ -1,5 +1,8 @@
 #include "runtime/graph/recorder.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace spirloom::graph {
 namespace {
 
@@ -8,6 +11,9 @@ constexpr VkPipelineStageFlags kStages =
 constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr VkAccessFlags kReadsAndWrites =
     kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+
+// How many dispatches before its first use an image may be brought into its layout.
+constexpr size_t kLookAhead = 64;
 
 VkMemoryBarrier MemoryBarrier(VkAccessFlags target) {
   VkMemoryBarrier barrier{};
@@ -83,6 +89,17 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
   return result;
 }
 
+Recorder::Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
+                   std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
+                   std::unordered_set<VkImage> initialized)
+    : commands_(commands),
+      resources_(resources),
+      dispatches_(dispatches),
+      sets_(sets),
+      initialized_(std::move(initialized)) {
+  FindTransitions();
+}
+
 std::vector<Recorder::Access> Recorder::AccessesOf(const Dispatch& dispatch) const {
   std::vector<Access> accesses;
   if (dispatch.pipeline == kBufferCopy) {
@@ -98,51 +115,100 @@ std::vector<Recorder::Access> Recorder::AccessesOf(const Dispatch& dispatch) con
   return accesses;
 }
 
-void Recorder::Synchronize(std::span<const Access> accesses) {
+std::vector<MemoryAccess> Recorder::RangesOf(std::span<const Access> accesses) const {
   std::vector<MemoryAccess> ranges;
-  std::vector<VkImageMemoryBarrier> images;
   for (const Access& access : accesses) {
     const TensorResource* resource = resources_.store.Find(access.tensor);
     if (resource == nullptr) continue;
-    if (resource->image && initialized_.insert(resource->image->handle()).second) {
-      images.push_back(ToGeneral(resource->image->handle()));
-    }
     if (access.read) ranges.push_back({resource->memory, resource->begin, resource->end, false});
     if (access.write) ranges.push_back({resource->memory, resource->begin, resource->end, true});
   }
-  if (!images.empty()) tracker_.Clear();
-  if (!tracker_.NextStep(ranges) && images.empty()) return;
+  return ranges;
+}
+
+void Recorder::FindTransitions() {
+  std::unordered_set<VkImage> seen = initialized_;
+  std::vector<std::vector<MemoryAccess>> ranges;
+  for (size_t step = 0; step < dispatches_.size(); ++step) {
+    const std::vector<Access> accesses = AccessesOf(dispatches_[step]);
+    for (const Access& access : accesses) {
+      const TensorResource* resource = resources_.store.Find(access.tensor);
+      if (resource == nullptr || !resource->image) continue;
+      if (!seen.insert(resource->image->handle()).second) continue;
+      const auto uses_memory = [&](const MemoryAccess& other) {
+        return other.memory == resource->memory && other.begin < resource->end &&
+               resource->begin < other.end;
+      };
+      size_t earliest = step;
+      const size_t oldest = step - std::min(step, kLookAhead);
+      while (earliest > oldest &&
+             std::none_of(ranges[earliest - 1].begin(), ranges[earliest - 1].end(), uses_memory)) {
+        --earliest;
+      }
+      transitions_.push_back({resource->image->handle(), earliest, step});
+    }
+    ranges.push_back(RangesOf(accesses));
+  }
+}
+
+std::vector<VkImageMemoryBarrier> Recorder::TransitionsBefore(size_t step) {
+  std::vector<VkImageMemoryBarrier> barriers;
+  auto next = std::lower_bound(
+      transitions_.begin(), transitions_.end(), step,
+      [](const Transition& transition, size_t at) { return transition.first < at; });
+  for (; next != transitions_.end() && next->first - step <= kLookAhead; ++next) {
+    if (next->earliest > step || !initialized_.insert(next->image).second) continue;
+    barriers.push_back(ToGeneral(next->image));
+  }
+  return barriers;
+}
+
+void Recorder::Synchronize(std::span<const Access> accesses, size_t step) {
+  const bool must_transition =
+      std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+        const TensorResource* resource = resources_.store.Find(access.tensor);
+        return resource != nullptr && resource->image &&
+               !initialized_.contains(resource->image->handle());
+      });
+  if (must_transition) tracker_.Clear();
+  if (!tracker_.NextStep(RangesOf(accesses)) && !must_transition) return;
   const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites);
-  commands_.Barrier(kStages, kStages, {&memory, 1}, /*buffers=*/{}, images);
+  commands_.Barrier(kStages, kStages, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
   ++barriers_;
 }
 
-void Recorder::Add(const Dispatch& dispatch, VkDescriptorSet set,
-                   const vulkan::TimestampPool* timestamps, uint32_t query) {
-  Synchronize(AccessesOf(dispatch));
-  if (timestamps != nullptr) {
-    commands_.WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+void Recorder::AddDispatches(const vulkan::TimestampPool* timestamps) {
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    Synchronize(AccessesOf(dispatches_[i]), i);
+    const auto query = static_cast<uint32_t>(2 * i);
+    if (timestamps != nullptr) {
+      commands_.WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    }
+    AddDispatch(dispatches_[i], sets_[i]);
+    if (timestamps != nullptr) {
+      commands_.WriteTimestamp(*timestamps, query + 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    }
   }
+}
+
+void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
   if (dispatch.pipeline == kBufferCopy) {
     const uint64_t size = resources_.plan.tensors[dispatch.tensors[0]].size;
     commands_.CopyBuffer(resources_.store.Find(dispatch.tensors[0])->buffer->handle(), 0,
                          resources_.store.Find(dispatch.tensors[1])->buffer->handle(), 0, size);
-  } else {
-    const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);
-    commands_.BindPipeline(pipeline);
-    commands_.BindDescriptorSet(pipeline.layout(), set);
-    commands_.PushConstants(pipeline.layout(), dispatch.push);
-    commands_.Dispatch(dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+    return;
   }
-  if (timestamps != nullptr) {
-    commands_.WriteTimestamp(*timestamps, query + 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
-  }
+  const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);
+  commands_.BindPipeline(pipeline);
+  commands_.BindDescriptorSet(pipeline.layout(), set);
+  commands_.PushConstants(pipeline.layout(), dispatch.push);
+  commands_.Dispatch(dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
 }
 
 void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
                             uint64_t tensor_offset, uint64_t size) {
   const Access access{tensor, false, true};
-  Synchronize({&access, 1});
+  Synchronize({&access, 1}, /*step=*/0);
   commands_.CopyBuffer(host.handle(), host_offset, resources_.store.Find(tensor)->buffer->handle(),
                        tensor_offset, size);
 }
@@ -150,7 +216,7 @@ void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, ui
 void Recorder::CopyToHost(uint32_t tensor, const vulkan::Buffer& host, uint64_t host_offset,
                           uint64_t size) {
   const Access access{tensor, true, false};
-  Synchronize({&access, 1});
+  Synchronize({&access, 1}, kAfterDispatches);
   commands_.CopyBuffer(resources_.store.Find(tensor)->buffer->handle(), 0, host.handle(),
                        host_offset, size);
 }

@@ -38,18 +38,18 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
                                           std::span<const Dispatch> dispatches,
                                           const RecorderResources& resources);
 
-// Records into a command buffer that is recording; all it refers to must outlive it.
+// Records dispatches into a command buffer that is recording; all it refers to must outlive it.
 class Recorder {
  public:
-  // `initialized` images are in layout GENERAL already; others are brought there at first use.
+  // `sets` has a descriptor set for each of `dispatches`. `initialized` images are in layout
+  // GENERAL already; the others are brought there before their first use, where possible by a
+  // barrier that is needed anyway.
   Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
-           std::unordered_set<VkImage> initialized)
-      : commands_(commands), resources_(resources), initialized_(std::move(initialized)) {}
+           std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
+           std::unordered_set<VkImage> initialized);
 
-  // Adds a dispatch with its descriptor set, or a copy. With `timestamps`, writes queries `query`
-  // and `query` + 1 around it.
-  void Add(const Dispatch& dispatch, VkDescriptorSet set,
-           const vulkan::TimestampPool* timestamps = nullptr, uint32_t query = 0);
+  // Adds all dispatches. With `timestamps`, writes queries 2 i and 2 i + 1 around dispatch i.
+  void AddDispatches(const vulkan::TimestampPool* timestamps = nullptr);
 
   // Adds a copy between a tensor's buffer and one that the host sees and no dispatch uses.
   void CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
@@ -69,13 +69,31 @@ class Recorder {
     bool write;
   };
 
+  // An image whose memory nothing uses from dispatch `earliest` until its own first use.
+  struct Transition {
+    VkImage image;
+    size_t earliest;
+    size_t first;
+  };
+
+  static constexpr size_t kAfterDispatches = SIZE_MAX;
+
   std::vector<Access> AccessesOf(const Dispatch& dispatch) const;
-  void Synchronize(std::span<const Access> accesses);
+  std::vector<MemoryAccess> RangesOf(std::span<const Access> accesses) const;
+  void FindTransitions();
+  // The transitions that a barrier before dispatch `step` can or must make.
+  std::vector<VkImageMemoryBarrier> TransitionsBefore(size_t step);
+  // Makes the barrier, if any, that accesses need before dispatch `step`.
+  void Synchronize(std::span<const Access> accesses, size_t step);
+  void AddDispatch(const Dispatch& dispatch, VkDescriptorSet set);
 
   vulkan::CommandBuffer& commands_;
   const RecorderResources& resources_;
+  std::span<const Dispatch> dispatches_;
+  std::span<const VkDescriptorSet> sets_;
   BarrierTracker tracker_;
   std::unordered_set<VkImage> initialized_;
+  std::vector<Transition> transitions_;  // in order of `first`
   size_t barriers_ = 0;
 };
 

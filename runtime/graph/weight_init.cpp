@@ -125,7 +125,7 @@ class WeightInit {
     SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
                         vulkan::CommandBuffer::Create(inputs_.device));
     SPIRLOOM_TRY(commands.Begin());
-    Recorder recorder(commands, resources, {});
+    Recorder recorder(commands, resources, /*dispatches=*/{}, /*sets=*/{}, /*initialized=*/{});
     for (const Upload& upload : uploads_) {
       recorder.CopyFromHost(*staging_, upload.staging_offset, upload.root, upload.offset,
                             upload.size);
@@ -203,8 +203,8 @@ class WeightInit {
     SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
                         vulkan::CommandBuffer::Create(inputs_.device));
     SPIRLOOM_TRY(commands.Begin());
-    Recorder recorder(commands, resources, result_.initialized);
-    for (size_t i = 0; i < dispatches.size(); ++i) recorder.Add(dispatches[i], sets.sets[i]);
+    Recorder recorder(commands, resources, dispatches, sets.sets, result_.initialized);
+    recorder.AddDispatches();
     recorder.Finish();
     SPIRLOOM_TRY(commands.End());
     SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
