@@ -38,7 +38,7 @@ function(spirloom_add_shader_library name)
     OUTPUT "${out}/manifest.json" ${sources}
     BYPRODUCTS "${out}/glsl.digest"
     COMMAND ${codegen} generate ${flags} --root "${PROJECT_SOURCE_DIR}" --out "${out}" --library "${arg_LIBRARY}"
-            --function "${arg_FUNCTION}" --depfile "${out}/codegen.d"
+            --function "${arg_FUNCTION}" --root "${PROJECT_SOURCE_DIR}" --depfile "${out}/codegen.d"
     DEPENDS ${inputs}
     DEPFILE "${out}/codegen.d"
     WORKING_DIRECTORY "${SPIRLOOM_ROOT}"

@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     index = commands.add_parser("index", help="write the index of variants that people review")
     _add_inputs(index)
     index.add_argument("--out", type=Path, required=True, metavar="FILE")
+    index.add_argument("--operators", type=Path, metavar="FILE", help="also write the op table")
     index.set_defaults(run=_index)
     outputs = commands.add_parser("list-outputs", help="print the .cpp files `generate` will write")
     _add_inputs(outputs)
@@ -107,10 +108,14 @@ def _check(options: argparse.Namespace) -> int:
 def _index(options: argparse.Namespace) -> int:
     from codegen.index import index_text
     from codegen.library import load_library
+    from codegen.op_table import op_table_text
     from codegen.writer import Output
 
     library = load_library(options.spec_dir, options.template_dir, options.root)
     Output(options.out.parent).write(options.out.name, index_text(library))
+    if options.operators is not None:
+        text = op_table_text(library)
+        Output(options.operators.parent).write(options.operators.name, text)
     return 0
 
 

@@ -59,15 +59,20 @@ def check_types() -> bool:
 
 
 def check_generated() -> bool:
-    """generated/variants.txt is what the specs give."""
-    committed = ROOT / "generated" / "variants.txt"
+    """generated/ is what the specs give."""
+    committed = ROOT / "generated"
     with tempfile.TemporaryDirectory() as folder:
-        fresh = Path(folder) / "variants.txt"
-        made = run(sys.executable, "-m", "codegen", "index", "--spec-dir", "op_specs",
-                   "--template-dir", "templates/glsl", "--out", fresh)  # fmt: skip
-        if made and filecmp.cmp(fresh, committed, shallow=False):
-            return True
-    print(f"{committed.relative_to(ROOT)} is stale: run ./dev update and commit it.")
+        fresh = Path(folder)
+        made = run(
+            sys.executable, "-m", "codegen", "index",
+            "--spec-dir", "op_specs", "--template-dir", "templates/glsl",
+            "--out", fresh / "variants.txt", "--operators", fresh / "operators.md",
+        )  # fmt: skip
+        names = ["variants.txt", "operators.md"]
+        same, _, _ = filecmp.cmpfiles(fresh, committed, names, shallow=False)
+    if made and len(same) == len(names):
+        return True
+    print("generated/ is stale: run ./dev update, read the difference and commit it.")
     return False
 
 
