@@ -1,1 +1,1 @@
-"""The operators' references: NumPy in float64, written for clarity and apart from the kernels' formulas."""
+"""The operators' references: NumPy in float64, apart from the kernels' formulas."""

@@ -24,7 +24,7 @@ def convolution(
     out_channels, group_in, rows, columns = weight.shape
     reach = [dilation[0] * (rows - 1) + 1, dilation[1] * (columns - 1) + 1]
     padded = np.pad(x, [(0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(2, 3))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(2, 3))  # type: ignore[call-overload]
     windows = windows[:, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
     group_out = out_channels // groups
     parts = [

@@ -51,9 +51,7 @@ def activate(x: Array, activation: int, act_min: float, act_max: float) -> Array
     raise ValueError(f"Activation code {activation} is not one of 0 to 9.")
 
 
-def add(
-    a: Array, b: Array, alpha: float, activation: int, act_min: float, act_max: float
-) -> Array:
+def add(a: Array, b: Array, alpha: float, activation: int, act_min: float, act_max: float) -> Array:
     """a + alpha * b, then the activation."""
     return activate(a + alpha * b, activation, act_min, act_max)
 
@@ -72,7 +70,7 @@ def gelu(x: Array, approximate: str) -> Array:
     """x times the normal distribution function, or the tanh approximation of it."""
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
-        return x * 0.5 * (1 + np.tanh(inner))
+        return np.asarray(x * 0.5 * (1 + np.tanh(inner)))
     return x * 0.5 * (1 + erf(x / math.sqrt(2)))
 
 

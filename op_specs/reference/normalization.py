@@ -14,7 +14,7 @@ def layer_norm(
     y = (x - x.mean(axis=dims, keepdims=True)) / np.sqrt(x.var(axis=dims, keepdims=True) + eps)
     if weight is not None:
         y = y * weight
-    return y if bias is None else y + bias
+    return np.asarray(y if bias is None else y + bias)
 
 
 def batch_norm(
@@ -33,4 +33,4 @@ def batch_norm(
     y = (x - per_channel(running_mean)) / np.sqrt(per_channel(running_var) + eps)
     if weight is not None:
         y = y * per_channel(weight)
-    return y if bias is None else y + per_channel(bias)
+    return np.asarray(y if bias is None else y + per_channel(bias))

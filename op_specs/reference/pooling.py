@@ -47,7 +47,7 @@ def max_pool2d(
         _windows(x.shape[d - 2], kernel_size[d], stride[d], padding[d], dilation[d], ceil_mode)
         for d in range(2)
     ]
-    return _pool(x, *windows, lambda part, _: part.max(axis=(-2, -1)))
+    return _pool(x, windows[0], windows[1], lambda part, _: np.asarray(part.max(axis=(-2, -1))))
 
 
 def avg_pool2d(
@@ -58,7 +58,7 @@ def avg_pool2d(
     ceil_mode: bool,
     count_include_pad: bool,
 ) -> Array:
-    """The mean of each window; what a window of ceil_mode covers beyond the padding never counts."""
+    """The mean of each window; what ceil_mode covers beyond the padding never counts."""
     sizes = x.shape[-2:]
     windows = [
         _windows(sizes[d], kernel_size[d], stride[d], padding[d], 1, ceil_mode) for d in range(2)
@@ -71,7 +71,7 @@ def avg_pool2d(
             count = counts[0] * counts[1]
         return np.asarray(part.sum(axis=(-2, -1)) / count)
 
-    return _pool(x, *windows, mean)
+    return _pool(x, windows[0], windows[1], mean)
 
 
 def adaptive_avg_pool2d(x: Array, output_size: list[int]) -> Array:
@@ -80,4 +80,4 @@ def adaptive_avg_pool2d(x: Array, output_size: list[int]) -> Array:
         [np.arange(o * n // out, -(-(o + 1) * n // out)) for o in range(out)]
         for n, out in zip(x.shape[-2:], output_size, strict=True)
     ]
-    return _pool(x, *windows, lambda part, _: part.mean(axis=(-2, -1)))
+    return _pool(x, windows[0], windows[1], lambda part, _: np.asarray(part.mean(axis=(-2, -1))))

@@ -33,4 +33,4 @@ def bilinear2d(x: Array, output_size: list[int], align_corners: bool) -> Array:
     rows, columns = (
         _weights(n, out, align_corners) for n, out in zip(x.shape[2:], output_size, strict=True)
     )
-    return np.einsum("nchw,oh,pw->ncop", x, rows, columns)
+    return np.asarray(np.einsum("nchw,oh,pw->ncop", x, rows, columns))

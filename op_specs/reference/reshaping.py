@@ -39,5 +39,7 @@ def constant_pad_nd(x: Array, pad: list[int], value: float) -> Array:
     """Pads with a constant, or cuts off where negative; pad goes from the last dim to the first."""
     pairs = [(0, 0)] * (x.ndim - len(pad) // 2)
     pairs += list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    kept = x[tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))]
+    kept = x[
+        tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))
+    ]
     return np.pad(kept, [(max(a, 0), max(b, 0)) for a, b in pairs], constant_values=value)

@@ -46,9 +46,9 @@ def activate(y: Any, code: int, low: float, high: float) -> Any:
     return forms[code](y)
 
 
-def convolution(x, w, b, stride, padding, dilation, groups, *act):  # type: ignore[no-untyped-def]
-    y = torch.nn.functional.conv2d(x, w, b, stride, padding, dilation, groups)
-    return activate(y, *act)
+def convolution(*args: Any) -> Any:
+    """A 2-D convolution; our last three args are the fused activation's."""
+    return activate(torch.nn.functional.conv2d(*args[:7]), *args[7:])
 
 
 # Where PyTorch's operator takes other args than ours.
@@ -140,7 +140,9 @@ def test_reference(op: Op, case: TestCase, dtype: DType) -> None:
     form = OWN_FORMS.get(op.name)
     if form is None:
         namespace, name, *overload = op.name.split(".")
-        form = getattr(getattr(getattr(torch.ops, namespace), name), overload[0] if overload else "default")
+        form = getattr(
+            getattr(getattr(torch.ops, namespace), name), overload[0] if overload else "default"
+        )
     actual = form(*(torch_value(value) for value in args.values())).numpy()
     assert actual.shape == expected.shape
     np.testing.assert_allclose(
