@@ -30,28 +30,38 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   std::vector<std::string> inputs;
   CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
   app.footer(kFooter);
-  app.add_option("model", options.model, "The graph file (.slg)");
-  app.add_option("--input", inputs, "NAME=FILE.npy: an input of the graph; repeat for each")
+  app.add_option("model", options.model, "The graph file (.slg)")->option_text("FILE");
+  app.add_option("--input", inputs, "An input of the graph; repeat for each")
+      ->option_text("NAME=FILE.npy")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--output-dir", options.output_dir,
-                 "Write each output to DIR/<name>.npy; made if absent");
+                 "Write each output to DIR/<name>.npy; made if absent")
+      ->option_text("DIR");
   app.add_option("--repeat", options.repeat, "Timed runs after the first (default 0)")
+      ->option_text("N")
       ->check(CLI::Range(0, 1000000));
   app.add_option("--warmup", options.warmup, "Untimed runs between the first and those (default 0)")
+      ->option_text("N")
       ->check(CLI::Range(0, 1000000));
   app.add_option("--device", options.device,
-                 "A device's index in --list-devices or part of its name");
+                 "A device's index in --list-devices or part of its name")
+      ->option_text("DEVICE");
   const std::map<std::string, Storage> storages{
       {"auto", Storage::kAuto}, {"buffer", Storage::kBuffer}, {"texture3d", Storage::kTexture3D}};
-  app.add_option("--storage", options.storage,
+  std::string storage = "auto";
+  app.add_option("--storage", storage,
                  "Where tensors live that do not ask for a storage: auto, buffer or texture3d")
-      ->transform(CLI::CheckedTransformer(storages));
+      ->option_text("STORAGE")
+      ->check(CLI::IsMember(&storages));
   app.add_option("--cache-dir", options.cache_dir,
-                 "Folder of the pipeline cache; 'none' for no cache");
+                 "Folder of the pipeline cache; 'none' for no cache")
+      ->option_text("DIR");
   app.add_flag("--profile", options.profile, "Print GPU times of each dispatch and op");
-  app.add_option("--trace", options.trace, "Write GPU times as a Chrome (Perfetto) trace");
-  app.add_option("--json", options.json, "Write times, memory and counts as JSON");
+  app.add_option("--trace", options.trace, "Write GPU times as a Chrome (Perfetto) trace")
+      ->option_text("FILE");
+  app.add_option("--json", options.json, "Write times, memory and counts as JSON")
+      ->option_text("FILE");
   app.add_flag("--plan", options.plan, "Print what the graph became: dispatches, copies, memory");
   app.add_flag("--validation", options.validation,
                "Turn the Vulkan validation layers on; any message makes the run fail");
@@ -59,6 +69,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
+    options.storage = storages.at(storage);
     if (options.model.empty() && !options.list_devices) throw CLI::RequiredError("model");
   } catch (const CLI::ParseError& error) {
     const bool help = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
