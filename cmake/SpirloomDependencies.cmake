@@ -2,7 +2,8 @@
 # Debian package that has it.
 #
 # Targets made available: Threads::Threads Vulkan::Headers volk::volk flatbuffers::flatbuffers
-# flatbuffers::flatc SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts)
+# flatbuffers::flatc SPIRV-Headers::SPIRV-Headers SPIRV-Tools-static SPIRV-Tools-opt
+# glslang::glslang (and its parts)
 # nlohmann_json::nlohmann_json CLI11::CLI11 xxHash::xxhash; for a top-level build also GTest::gtest
 # GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
 include_guard(GLOBAL)
@@ -59,6 +60,7 @@ set_target_properties(volk::volk PROPERTIES INTERFACE_COMPILE_DEFINITIONS VK_NO_
 target_link_libraries(volk::volk INTERFACE Vulkan::Headers ${CMAKE_DL_LIBS})
 spirloom_find(FlatBuffers "libflatbuffers-dev flatbuffers-compiler-dev"
   flatbuffers::flatbuffers flatbuffers::flatc)
+spirloom_find(SPIRV-Headers spirv-headers SPIRV-Headers::SPIRV-Headers)
 spirloom_find(SPIRV-Tools spirv-tools SPIRV-Tools-static)
 spirloom_find(SPIRV-Tools-opt spirv-tools SPIRV-Tools-opt)
 spirloom_find(glslang "glslang-dev glslang-tools" glslang::glslang)
