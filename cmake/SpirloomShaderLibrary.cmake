@@ -59,33 +59,34 @@ function(spirloom_add_shader_library name)
   target_link_libraries(${name} PUBLIC spirloom_runtime PRIVATE spirloom_warnings)
 endfunction()
 
-# The files the generator reads, as far as configuration can know them (its depfile names the rest
-# exactly), and the generator's folder flags.
+# What the generator reads, as far as configuration knows it (its depfile names the rest), and its
+# folder flags. A folder stands for the files that may come to be in it: its time changes with them.
 function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
-  file(GLOB inputs CONFIGURE_DEPENDS "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/codegen/*/*.py"
+  file(GLOB inputs "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/codegen/*/*.py"
        "${SPIRLOOM_ROOT}/templates/cpp/*.j2")
   set(flags "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)
-    file(GLOB files CONFIGURE_DEPENDS "${dir}/*.yaml")
-    list(APPEND inputs ${files})
+    list(APPEND inputs "${dir}")
     list(APPEND flags --spec-dir "${dir}")
   endforeach()
   foreach(dir IN LISTS template_dirs)
     file(REAL_PATH "${dir}" dir)
-    file(GLOB files CONFIGURE_DEPENDS "${dir}/*.j2" "${dir}/*.yaml" "${dir}/lib/*.j2")
-    list(APPEND inputs ${files})
+    list(APPEND inputs "${dir}")
     list(APPEND flags --template-dir "${dir}")
   endforeach()
   set(${inputs_out} "${inputs}" PARENT_SCOPE)
   set(${flags_out} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The C++ files the generator writes: one per spec, named after it, and the library's table.
+# The C++ files the generator writes: one per spec, named after it, and the library's table. A spec
+# that appears or vanishes configures again; a check by glob at every build would write to its log.
 function(_spirloom_shader_sources sources_out out spec_dirs)
   set(sources "${out}/cpp/library.cpp")
   foreach(dir IN LISTS spec_dirs)
-    file(GLOB files CONFIGURE_DEPENDS "${dir}/*.yaml")
+    file(REAL_PATH "${dir}" dir)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dir}")
+    file(GLOB files "${dir}/*.yaml")
     foreach(file IN LISTS files)
       cmake_path(GET file STEM LAST_ONLY stem)
       list(APPEND sources "${out}/cpp/ops/${stem}.cpp")
