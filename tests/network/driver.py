@@ -15,7 +15,11 @@ TOLERANCE = {"f32": 1e-4, "f16": 2e-2}
 
 
 class StepFailed(Exception):
-    """A tool ended with an error; the message holds what it said."""
+    """A tool ended with an error. `said` is what it printed."""
+
+    def __init__(self, command: str, code: int, said: str) -> None:
+        super().__init__(f"{command}\nends with exit code {code}:\n{said}")
+        self.said = said
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ def call(command: list[str | Path]) -> None:
     if done.returncode != 0:
         words = " ".join(str(part) for part in command)
         said = f"{done.stdout}{done.stderr}".strip()
-        raise StepFailed(f"{words}\nends with exit code {done.returncode}:\n{said}")
+        raise StepFailed(words, done.returncode, said)
 
 
 def import_network(tools: Tools, onnx: Path, batch: int, dtype: str, folder: Path) -> Path:

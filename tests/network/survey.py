@@ -72,8 +72,10 @@ def main() -> int:
     for name in arguments.networks:
         try:
             row = survey_network(name, tools, arguments.cache, arguments.dtype, arguments.batch)
-        except (StepFailed, RuntimeError) as error:  # PyTorch's exporter raises RuntimeErrors
-            row = f"no: {str(error).splitlines()[-1][:160]}"
+        except StepFailed as error:
+            row = f"no: {error.said.splitlines()[0]}"
+        except RuntimeError as error:  # of PyTorch's exporter
+            row = f"no ONNX: {str(error).splitlines()[0]}"
         failed += "ok" not in row or "WRONG" in row
         print(f"{name:<20} | {row}", flush=True)
     print(f"{len(arguments.networks) - failed} of {len(arguments.networks)} work.")
