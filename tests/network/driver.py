@@ -60,12 +60,19 @@ def relative_error(y: npt.NDArray[np.float32], r: npt.NDArray[np.float32]) -> fl
 
 
 def run_network(
-    tools: Tools, model: Path, exported: Exported, batch: int, storage: str, folder: Path
+    tools: Tools,
+    model: Path,
+    exported: Exported,
+    batch: int,
+    storage: str,
+    folder: Path,
+    repeat: int = 0,
 ) -> Measured:
     images = folder / "image.npy"
     np.save(images, exported.images[:batch])
     stats = folder / "stats.json"
     command: list[str | Path] = [tools.run, model, "--input", f"image={images}"]
+    command += ["--repeat", str(repeat)]
     call([*command, "--output-dir", folder, "--storage", storage, "--json", stats])
     logits = np.load(folder / "logits.npy")
     return Measured(relative_error(logits, exported.logits[:batch]), json.loads(stats.read_text()))

@@ -50,7 +50,7 @@ def survey_network(name: str, tools: Tools, cache: Path, dtype: str, batch: int)
     with tempfile.TemporaryDirectory(prefix="spirloom-survey-") as folder:
         model = import_network(tools, exported.onnx, batch, dtype, Path(folder))
         for storage in STORAGES:
-            measured = run_network(tools, model, exported, batch, storage, Path(folder))
+            measured = run_network(tools, model, exported, batch, storage, Path(folder), repeat=3)
             verdict = "ok" if measured.error < TOLERANCE[dtype] else "WRONG"
             milliseconds = float(str(measured.stats["steady_min_ms"]))
             cells.append(f"{verdict:<5} {measured.error:7.1e} {milliseconds:8.1f} ms")
