@@ -4,10 +4,6 @@
 
 #define VALUE vec4
 
-vec4 maximum(vec4 a, vec4 b) {
-  return vec4(maximum(a.x, b.x), maximum(a.y, b.y), maximum(a.z, b.z), maximum(a.w, b.w));
-}
-
 VALUE load(ivec4 nchw) {
   return x_texel(texel_place(nchw, IVEC4(x_sizes)));
 }

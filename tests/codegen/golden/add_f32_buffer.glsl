@@ -3,9 +3,10 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 #define TYPE float
+#define FINISH(y) activate(y)
 
 float combine(TYPE a, TYPE b) {
-  return activate(a + b * TYPE(alpha));
+  return a + b * TYPE(alpha);
 }
 
 void main() {
@@ -23,5 +24,5 @@ void main() {
       b_index += coordinate * b_strides[d];
     }
   }
-  y_put(i, combine(a_at(a_index), b_at(b_index)));
+  y_put(i, FINISH(combine(a_at(a_index), b_at(b_index))));
 }

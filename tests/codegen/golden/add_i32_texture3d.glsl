@@ -3,9 +3,10 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 #define TYPE int
+#define FINISH(y) activate(y)
 
 int combine(TYPE a, TYPE b) {
-  return activate(a + b * TYPE(alpha));
+  return a + b * TYPE(alpha);
 }
 
 ivec4 a_lanes(ivec4 nchw, int channels) {
@@ -29,5 +30,5 @@ void main() {
   ivec4 a = a_lanes(nchw, sizes.y);
   ivec4 b = b_lanes(nchw, sizes.y);
   ivec4 y = ivec4(combine(a.x, b.x), combine(a.y, b.y), combine(a.z, b.z), combine(a.w, b.w));
-  y_put_texel(texel_place(nchw, sizes), y, sizes.y - nchw.y);
+  y_put_texel(texel_place(nchw, sizes), FINISH(y), sizes.y - nchw.y);
 }

@@ -78,44 +78,28 @@ void main() {
     low7 += value7 * right_low;
     high7 += value7 * right_high;
   }
-  if (row + 0 < row_count) {
-    int first = (batch * row_count + row + 0) * columns;
-    store(first, column, low0);
-    store(first, column + 4, high0);
-  }
-  if (row + 1 < row_count) {
-    int first = (batch * row_count + row + 1) * columns;
-    store(first, column, low1);
-    store(first, column + 4, high1);
-  }
-  if (row + 2 < row_count) {
-    int first = (batch * row_count + row + 2) * columns;
-    store(first, column, low2);
-    store(first, column + 4, high2);
-  }
-  if (row + 3 < row_count) {
-    int first = (batch * row_count + row + 3) * columns;
-    store(first, column, low3);
-    store(first, column + 4, high3);
-  }
-  if (row + 4 < row_count) {
-    int first = (batch * row_count + row + 4) * columns;
-    store(first, column, low4);
-    store(first, column + 4, high4);
-  }
-  if (row + 5 < row_count) {
-    int first = (batch * row_count + row + 5) * columns;
-    store(first, column, low5);
-    store(first, column + 4, high5);
-  }
-  if (row + 6 < row_count) {
-    int first = (batch * row_count + row + 6) * columns;
-    store(first, column, low6);
-    store(first, column + 4, high6);
-  }
-  if (row + 7 < row_count) {
-    int first = (batch * row_count + row + 7) * columns;
-    store(first, column, low7);
-    store(first, column + 4, high7);
+  // One copy of the epilogue: unrolled, it would be most of the module.
+  vec4 low[8];
+  vec4 high[8];
+  low[0] = low0;
+  high[0] = high0;
+  low[1] = low1;
+  high[1] = high1;
+  low[2] = low2;
+  high[2] = high2;
+  low[3] = low3;
+  high[3] = high3;
+  low[4] = low4;
+  high[4] = high4;
+  low[5] = low5;
+  high[5] = high5;
+  low[6] = low6;
+  high[6] = high6;
+  low[7] = low7;
+  high[7] = high7;
+  for (int r = 0; r < min(8, row_count - row); r++) {
+    int first = (batch * row_count + row + r) * columns;
+    store(first, column, low[r]);
+    store(first, column + 4, high[r]);
   }
 }

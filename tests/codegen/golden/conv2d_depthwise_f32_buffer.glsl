@@ -46,8 +46,15 @@ void main() {
     offset.y += dilation[1];
     if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
   }
-  store(pixel0, channel, sum0);
-  store(pixel1, channel, sum1);
-  store(pixel2, channel, sum2);
-  store(pixel3, channel, sum3);
+  // One copy of the epilogue: unrolled, it would be most of the module.
+  vec4 sums[4];
+  sums[0] = sum0;
+  sums[1] = sum1;
+  sums[2] = sum2;
+  sums[3] = sum3;
+  ivec3 pixel = pixel0;
+  for (int p = 0; p < 4; p++) {
+    store(pixel, channel, sums[p]);
+    pixel = next_pixel(pixel, sizes);
+  }
 }

@@ -104,12 +104,21 @@ void main() {
     offset.y += dilation[1];
     if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
   }
-  store(pixel0, channel, low0);
-  store(pixel0, channel + 4, high0);
-  store(pixel1, channel, low1);
-  store(pixel1, channel + 4, high1);
-  store(pixel2, channel, low2);
-  store(pixel2, channel + 4, high2);
-  store(pixel3, channel, low3);
-  store(pixel3, channel + 4, high3);
+  // One copy of the epilogue: unrolled, it would be most of the module.
+  vec4 low[4];
+  vec4 high[4];
+  low[0] = low0;
+  high[0] = high0;
+  low[1] = low1;
+  high[1] = high1;
+  low[2] = low2;
+  high[2] = high2;
+  low[3] = low3;
+  high[3] = high3;
+  ivec3 pixel = pixel0;
+  for (int p = 0; p < 4; p++) {
+    store(pixel, channel, low[p]);
+    store(pixel, channel + 4, high[p]);
+    pixel = next_pixel(pixel, sizes);
+  }
 }

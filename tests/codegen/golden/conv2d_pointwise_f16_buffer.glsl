@@ -64,20 +64,27 @@ void main() {
     left7 += w1[3] * v0;
     right7 += w1[3] * v1;
   }
-  store(first, channel + 0, left0);
-  store(first + 1, channel + 0, right0);
-  store(first, channel + 1, left1);
-  store(first + 1, channel + 1, right1);
-  store(first, channel + 2, left2);
-  store(first + 1, channel + 2, right2);
-  store(first, channel + 3, left3);
-  store(first + 1, channel + 3, right3);
-  store(first, channel + 4, left4);
-  store(first + 1, channel + 4, right4);
-  store(first, channel + 5, left5);
-  store(first + 1, channel + 5, right5);
-  store(first, channel + 6, left6);
-  store(first + 1, channel + 6, right6);
-  store(first, channel + 7, left7);
-  store(first + 1, channel + 7, right7);
+  // One copy of the epilogue: unrolled, it would be most of the module.
+  vec4 left[8];
+  vec4 right[8];
+  left[0] = left0;
+  right[0] = right0;
+  left[1] = left1;
+  right[1] = right1;
+  left[2] = left2;
+  right[2] = right2;
+  left[3] = left3;
+  right[3] = right3;
+  left[4] = left4;
+  right[4] = right4;
+  left[5] = left5;
+  right[5] = right5;
+  left[6] = left6;
+  right[6] = right6;
+  left[7] = left7;
+  right[7] = right7;
+  for (int o = 0; o < 8; o++) {
+    store(first, channel + o, left[o]);
+    store(first + 1, channel + o, right[o]);
+  }
 }

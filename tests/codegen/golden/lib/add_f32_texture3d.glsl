@@ -91,45 +91,89 @@ void y_put_texel(ivec3 place, vec4 value, int channels) {
 #define INF uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 
-// NaN in either operand gives NaN.
-float maximum(float a, float b) { return isnan(a) || a > b ? a : b; }
-float minimum(float a, float b) { return isnan(a) || a < b ? a : b; }
 int maximum(int a, int b) { return max(a, b); }
 int minimum(int a, int b) { return min(a, b); }
-
-float relu(float v) { return v < 0.0 ? 0.0 : v; }
 int relu(int v) { return max(v, 0); }
-float hardsigmoid(float v) { return minimum(maximum(v + 3.0, 0.0), 6.0) / 6.0; }
-float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
-
-// exp(v) - 1 without cancellation near 0.
-float exp_minus_1(float v) {
-  if (abs(v) < 0.25) return v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
-  return exp(v) - 1.0;
-}
 
 // log(1 + v) for v >= 0 without cancellation near 0.
 float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
 
+bool less(float a, float b) { return a < b; }
+bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
+
+// NaN in either operand gives NaN.
+float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+float relu(float v) { return mix(v, float(0.0), less(v, float(0.0))); }
+float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
+float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+float exp_minus_1(float v) {
+  float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
+}
+
 // Neither overflows nor loses digits near 0.
 float tangent_h(float v) {
   float e = exp_minus_1(-2.0 * abs(v));
-  float r = -e / (2.0 + e);
-  return v < 0.0 ? -r : r;
+  float r = e / (2.0 + e);
+  return mix(-r, r, less(v, float(0.0)));
 }
 
 // Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
 float erf(float v) {
-  float x = isnan(v) ? v : clamp(v, -4.0, 4.0);
+  float x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
   float s = x * x;
-  float p = -2.72614225801306e-10;
+  float p = float(-2.72614225801306e-10);
   p = p * s + 2.77068142495902e-08;
   p = p * s - 2.10102402082508e-06;
   p = p * s - 5.69250639462346e-05;
   p = p * s - 7.34990630326855e-04;
   p = p * s - 2.95459980854025e-03;
   p = p * s - 1.60960333262415e-02;
-  float q = -1.45660718464996e-05;
+  float q = float(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+// NaN in either operand gives NaN.
+vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+vec4 relu(vec4 v) { return mix(v, vec4(0.0), less(v, vec4(0.0))); }
+vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
+vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+vec4 exp_minus_1(vec4 v) {
+  vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+vec4 tangent_h(vec4 v) {
+  vec4 e = exp_minus_1(-2.0 * abs(v));
+  vec4 r = e / (2.0 + e);
+  return mix(-r, r, less(v, vec4(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+vec4 erf(vec4 v) {
+  vec4 x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  vec4 s = x * x;
+  vec4 p = vec4(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  vec4 q = vec4(-1.45660718464996e-05);
   q = q * s - 2.13374055278905e-04;
   q = q * s - 1.68282697438203e-03;
   q = q * s - 7.37332916720468e-03;
@@ -174,22 +218,32 @@ float power(float a, float b) {
 float activate(float v) {
   switch (ACTIVATION) {
     case 1: return relu(v);
-    case 2: return minimum(maximum(v, act_min), act_max);
+    case 2: return minimum(maximum(v, float(act_min)), float(act_max));
     case 3: return v * hardsigmoid(v);
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
     case 6: return v * sigmoid(v);
     case 7: return tangent_h(v);
-    case 8: return v > 0.0 ? v : v * act_min;
+    case 8: return mix(v * act_min, v, less(float(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return v;
+}
+vec4 activate(vec4 v) {
+  switch (ACTIVATION) {
+    case 1: return relu(v);
+    case 2: return minimum(maximum(v, vec4(act_min)), vec4(act_max));
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(vec4(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
   return v;
 }
 
-vec4 activate(vec4 v) {
-  if (ACTIVATION == 0) return v;
-  return vec4(activate(v.x), activate(v.y), activate(v.z), activate(v.w));
-}
-
 // Integers take the activations that do not leave them: none here, see the op's checks.
 int activate(int v) { return v; }
+ivec4 activate(ivec4 v) { return v; }
