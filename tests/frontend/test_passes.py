@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnx import ModelProto
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import merge_constants
+from spirloom.passes.large_weights import split_weights
 from spirloom.passes.views import simplify_views
 
 
@@ -288,3 +290,57 @@ def test_fp16_leaves_integers_alone(library: OpLibrary, tmp_path: Path) -> None:
     graph = imported(made, library, tmp_path, fp16=True)
     y = compute(graph, np.zeros((2, 5), np.float32))
     np.testing.assert_allclose(y, table[[2, 0]], rtol=1e-3)
+
+
+def features(graph: Graph, library: OpLibrary) -> list[int]:
+    """The output features of each layer."""
+    layers = [n for n in graph.nodes if library.has_arg(n.op, "weight")]
+    weights = (library.arg(n, "weight") for n in layers)
+    return [w.shape[0] for w in weights if isinstance(w, Tensor)]
+
+
+@pytest.mark.parametrize("bias", ["", " b"])
+@pytest.mark.parametrize("layer", ["Conv", "Gemm"])
+def test_large_weight_is_split(library: OpLibrary, tmp_path: Path, layer: str, bias: str) -> None:
+    shape, taps = ((2, 3, 4, 4), (3, 2, 2)) if layer == "Conv" else ((2, 12), (12,))
+    weight = random(37, *taps) if layer == "Conv" else random(12, 37)
+    nodes = [node(layer, "x w" + bias, "c"), node("LeakyRelu", "c", alpha=0.2)]
+    made = model(nodes, {"x": shape}, {"w": weight, "b": random(37, seed=1)})
+    graph = imported(made, library, tmp_path)
+    whole = compute(graph, random(*shape))
+    split_weights(graph, library, largest=20 * 12 * 4)
+    op = "aten.convolution" if layer == "Conv" else "aten.linear"
+    assert ops(graph) == [op, op, op, "aten.cat"]
+    assert features(graph, library) == [16, 16, 5]
+    assert [library.arg(n, "activation") for n in graph.nodes[:3]] == [8, 8, 8]
+    assert graph.nodes[-1].outputs[0] is graph.outputs[0]
+    np.testing.assert_allclose(compute(graph, random(*shape)), whole, rtol=1e-6)
+
+
+def test_weight_that_fits_or_cannot_be_cut_stays(library: OpLibrary, tmp_path: Path) -> None:
+    made = model([node("Conv", "x w", group=2)], {"x": (1, 4, 3, 3)}, {"w": random(32, 2, 1, 1)})
+    grouped = imported(made, library, tmp_path)
+    split_weights(grouped, library, largest=128)
+    made = model([node("Gemm", "x w")], {"x": (2, 4)}, {"w": random(4, 32)})
+    linear = imported(made, library, tmp_path)
+    for largest in (32 * 4 * 4, 7 * 4 * 4):  # all of it; less than the features that stay together
+        split_weights(linear, library, largest)
+    assert features(grouped, library) + features(linear, library) == [32, 32]
+
+
+@pytest.mark.parametrize("optimized", [False, True])
+@pytest.mark.parametrize(("fp16", "counts"), [(False, [16, 16]), (True, [32])])
+def test_every_import_splits(
+    library: OpLibrary,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    optimized: bool,
+    fp16: bool,
+    counts: list[int],
+) -> None:
+    """What counts is the size in the dtype that is computed in."""
+    limited = partial(split_weights, largest=16 * 4 * 4)
+    monkeypatch.setattr("spirloom.passes.split_weights", limited)
+    made = model([node("Gemm", "x w")], {"x": (2, 4)}, {"w": random(4, 32)})
+    graph = imported(made, library, tmp_path, optimized=optimized, fp16=fp16)
+    assert features(graph, library) == counts

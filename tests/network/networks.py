@@ -65,6 +65,17 @@ def randomise_norms(network: nn.Module, images: torch.Tensor, generator: torch.G
     network.eval()
 
 
+def revive_zeros(network: nn.Module, generator: torch.Generator) -> None:
+    """Gives parameters that would hide what comes before them random values.
+
+    These are layers that start at zero, such as ViT's head, and ConvNeXt's scales of 1e-6.
+    """
+    for name, parameter in network.named_parameters():
+        if parameter.dim() > 1 and float(parameter.abs().max()) < 1e-3:
+            scale = 1.0 if name.endswith("layer_scale") else parameter[0].numel() ** -0.5
+            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
+
+
 def make_network(name: str) -> tuple[nn.Module, torch.Tensor]:
     """The network in evaluation mode, and images for it."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
@@ -76,6 +87,7 @@ def make_network(name: str) -> tuple[nn.Module, torch.Tensor]:
     network.eval()
     size = image_size(name)
     with torch.no_grad():
+        revive_zeros(network, generator)
         calibration = torch.randn((CALIBRATION_BATCH, 3, size, size), generator=generator)
         randomise_norms(network, calibration, generator)
     return network, torch.randn((LARGEST_BATCH, 3, size, size), generator=generator)

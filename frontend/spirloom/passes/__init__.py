@@ -11,6 +11,7 @@ from spirloom.passes.half import to_half
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
+from spirloom.passes.large_weights import split_weights
 from spirloom.passes.views import simplify_views
 
 
@@ -31,5 +32,6 @@ def finish(graph: Graph, library: OpLibrary, fp16: bool = False) -> None:
     """The passes that every graph file goes through, optimised or not."""
     if fp16:
         to_half(graph, library)
+    split_weights(graph, library)
     remove_dead_nodes(graph)
     merge_constants(graph)
