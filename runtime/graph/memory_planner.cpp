@@ -1,27 +1,26 @@
 #include "runtime/graph/memory_planner.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
+
+#include "runtime/graph/lifetime_index.h"
 
 namespace spirloom::graph {
 namespace {
+
+// How many placed requests and blocks are looked at in all. Graphs of a hundred thousand tensors
+// need a fraction of it; a hostile one, all of whose tensors live at once, is stopped by it.
+constexpr size_t kMaxLooks = size_t{1} << 22;
 
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-struct Placed {
-  uint64_t begin;
-  uint64_t end;
-  uint32_t first;
-  uint32_t last;
-};
-
 // Where a request could go in a block, and what that wastes.
 struct Candidate {
-  uint64_t offset;
+  MemorySlot slot;
   bool in_gap;    // between requests that are placed; otherwise behind all it overlaps in time
   uint64_t cost;  // in a gap: bytes left over; behind: bytes the block grows by
 };
@@ -31,60 +30,105 @@ bool Better(const Candidate& a, const Candidate& b) {
   return a.cost < b.cost;
 }
 
-// One block while it fills; `placed` is sorted by begin.
-class Block {
- public:
-  uint64_t size() const { return size_; }
+// Bytes of a block that a request cannot have.
+struct Taken {
+  uint32_t block;
+  uint64_t begin;
+  uint64_t end;
+};
 
-  std::optional<Candidate> Find(const MemoryRequest& request, uint64_t max_block) const {
+// Places requests one after another.
+class Planner {
+ public:
+  Planner(std::span<const MemoryRequest> requests, uint64_t max_block)
+      : requests_(requests), max_block_(max_block), placed_(requests), slots_(requests.size()) {}
+
+  void Place(size_t i) {
+    const MemoryRequest& request = requests_[i];
+    const bool search = looks_ < kMaxLooks;
+    const MemorySlot slot = search ? Best(request).value_or(NewBlock()) : Behind(request);
+    if (slot.block == sizes_.size()) sizes_.push_back(0);
+    sizes_[slot.block] = std::max(sizes_[slot.block], slot.offset + request.size);
+    slots_[i] = slot;
+    if (search) placed_.Add(i);
+  }
+
+  MemoryPlan TakePlan() {
+    MemoryPlan plan;
+    plan.slots = std::move(slots_);
+    plan.planned_bytes = std::accumulate(sizes_.begin(), sizes_.end(), uint64_t{0});
+    plan.block_size = std::move(sizes_);
+    return plan;
+  }
+
+ private:
+  MemorySlot NewBlock() const { return {static_cast<uint32_t>(sizes_.size()), 0}; }
+
+  // At the end of the last block, whatever lives at the same time.
+  MemorySlot Behind(const MemoryRequest& request) const {
+    if (sizes_.empty()) return NewBlock();
+    const uint64_t offset = AlignUp(sizes_.back(), request.alignment);
+    if (offset > max_block_ || request.size > max_block_ - offset) return NewBlock();
+    return {static_cast<uint32_t>(sizes_.size() - 1), offset};
+  }
+
+  std::optional<MemorySlot> Best(const MemoryRequest& request) {
+    FindTaken(request);
     std::optional<Candidate> best;
-    uint64_t end = 0;  // of those that live at the same time, so far
-    for (const Placed& other : placed_) {
-      if (other.last < request.first || request.last < other.first) continue;
+    std::span<const Taken> rest = taken_;
+    for (uint32_t block = 0; block < sizes_.size(); ++block) {
+      const auto end = std::find_if(rest.begin(), rest.end(),
+                                    [&](const Taken& taken) { return taken.block != block; });
+      const auto count = static_cast<size_t>(end - rest.begin());
+      const std::optional<Candidate> candidate = BestIn(block, request, rest.first(count));
+      rest = rest.subspan(count);
+      if (candidate && (!best || Better(*candidate, *best))) best = candidate;
+    }
+    if (!best) return std::nullopt;
+    return best->slot;
+  }
+
+  // The bytes of requests that live at the same time, in order.
+  void FindTaken(const MemoryRequest& request) {
+    taken_.clear();
+    placed_.ForEachOverlapping(request.first, request.last, [&](size_t i) {
+      const MemorySlot& slot = slots_[i];
+      taken_.push_back({slot.block, slot.offset, slot.offset + requests_[i].size});
+    });
+    looks_ += taken_.size() + sizes_.size();
+    std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) {
+      return a.block != b.block ? a.block < b.block : a.begin < b.begin;
+    });
+  }
+
+  std::optional<Candidate> BestIn(uint32_t block, const MemoryRequest& request,
+                                  std::span<const Taken> taken) const {
+    std::optional<Candidate> best;
+    uint64_t end = 0;  // of the bytes taken so far
+    for (const Taken& other : taken) {
       const uint64_t offset = AlignUp(end, request.alignment);
       if (offset < other.begin && other.begin - offset >= request.size) {
-        const Candidate gap{offset, /*in_gap=*/true, other.begin - offset - request.size};
+        const Candidate gap{{block, offset}, /*in_gap=*/true, other.begin - offset - request.size};
         if (!best || Better(gap, *best)) best = gap;
       }
       end = std::max(end, other.end);
     }
     if (best) return best;
     const uint64_t offset = AlignUp(end, request.alignment);
-    if (offset > max_block || request.size > max_block - offset) return std::nullopt;
-    const uint64_t new_size = std::max(size_, offset + request.size);
-    return Candidate{offset, /*in_gap=*/false, new_size - size_};
+    if (offset > max_block_ || request.size > max_block_ - offset) return std::nullopt;
+    const uint64_t size = sizes_[block];
+    const uint64_t growth = std::max(size, offset + request.size) - size;
+    return Candidate{{block, offset}, /*in_gap=*/false, growth};
   }
 
-  void Place(const MemoryRequest& request, uint64_t offset) {
-    const Placed placed{offset, offset + request.size, request.first, request.last};
-    auto position =
-        std::upper_bound(placed_.begin(), placed_.end(), placed,
-                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
-    placed_.insert(position, placed);
-    size_ = std::max(size_, placed.end);
-  }
-
- private:
-  std::vector<Placed> placed_;
-  uint64_t size_ = 0;
+  std::span<const MemoryRequest> requests_;
+  const uint64_t max_block_;
+  LifetimeIndex placed_;
+  std::vector<MemorySlot> slots_;
+  std::vector<uint64_t> sizes_;  // of the blocks
+  std::vector<Taken> taken_;     // for the request at hand; kept for its memory
+  size_t looks_ = 0;
 };
-
-MemorySlot PlaceBest(const MemoryRequest& request, uint64_t max_block, std::vector<Block>& blocks) {
-  MemorySlot slot;
-  std::optional<Candidate> best;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    std::optional<Candidate> candidate = blocks[i].Find(request, max_block);
-    if (!candidate || (best && !Better(*candidate, *best))) continue;
-    best = candidate;
-    slot = {static_cast<uint32_t>(i), candidate->offset};
-  }
-  if (!best) {
-    slot = {static_cast<uint32_t>(blocks.size()), 0};
-    blocks.emplace_back();
-  }
-  blocks[slot.block].Place(request, slot.offset);
-  return slot;
-}
 
 // Every request after the one before it, in the given order.
 MemoryPlan PlanNaively(std::span<const MemoryRequest> requests, uint64_t max_block) {
@@ -104,6 +148,14 @@ MemoryPlan PlanNaively(std::span<const MemoryRequest> requests, uint64_t max_blo
   return plan;
 }
 
+std::vector<size_t> LargestFirst(std::span<const MemoryRequest> requests) {
+  std::vector<size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return requests[a].size > requests[b].size; });
+  return order;
+}
+
 }  // namespace
 
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block) {
@@ -114,19 +166,9 @@ Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t 
                                                   std::to_string(max_block) + ") of the device.");
     }
   }
-  std::vector<size_t> order(requests.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return requests[a].size > requests[b].size; });
-
-  std::vector<Block> blocks;
-  MemoryPlan plan;
-  plan.slots.resize(requests.size());
-  for (size_t i : order) plan.slots[i] = PlaceBest(requests[i], max_block, blocks);
-  for (const Block& block : blocks) {
-    plan.block_size.push_back(block.size());
-    plan.planned_bytes += block.size();
-  }
+  Planner planner(requests, max_block);
+  for (size_t i : LargestFirst(requests)) planner.Place(i);
+  MemoryPlan plan = planner.TakePlan();
   MemoryPlan naive = PlanNaively(requests, max_block);
   plan.naive_bytes = naive.naive_bytes;
   return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);

@@ -34,9 +34,10 @@ struct MemoryPlan {
   uint64_t naive_bytes = 0;          // what the requests take one after another
 };
 
-// Places the largest request first, each into the smallest gap that holds it. Blocks are at most
-// `max_block` bytes. The result depends on the requests alone and never takes more than
-// naive_bytes. Fails with kOutOfMemory for a request beyond `max_block`.
+// Places the largest request first, each into the smallest gap that holds it; takes time near to
+// linear in the number of requests unless very many live at once, where smaller ones then share
+// nothing. Blocks are at most `max_block` bytes. The result depends on the requests alone and never
+// takes more than naive_bytes. Fails with kOutOfMemory for a request beyond `max_block`.
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block);
 
 }  // namespace spirloom::graph

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <random>
 
 namespace spirloom::graph {
@@ -94,6 +96,51 @@ TEST(MemoryPlanner, ATensorBeyondTheLimitIsRefusedWithBothSizes) {
   EXPECT_EQ(plan.status().code(), StatusCode::kOutOfMemory);
   EXPECT_EQ(plan.status().message(),
             "Tensor size (2000) exceeds the largest allocation (1000) of the device.");
+}
+
+// Quadratic planning takes half a minute for these and more.
+constexpr uint32_t kMany = 200000;
+constexpr std::chrono::seconds kPatience(10);
+
+TEST(MemoryPlanner, ALongChainIsPlannedInItsPeak) {
+  std::mt19937 random(1);
+  std::vector<MemoryRequest> chain;
+  for (uint32_t i = 0; i < kMany; ++i) chain.push_back({256 * (1 + random() % 400), 256, i, i + 1});
+  uint64_t peak = 0;
+  for (size_t i = 1; i < chain.size(); ++i) {
+    peak = std::max(peak, chain[i - 1].size + chain[i].size);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Result<MemoryPlan> plan = PlanMemory(chain, kNoLimit);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
+  ASSERT_TRUE(plan.ok());
+  for (size_t i = 1; i < chain.size(); ++i) {
+    const uint64_t a = plan->slots[i - 1].offset;
+    const uint64_t b = plan->slots[i].offset;
+    ASSERT_TRUE(a + chain[i - 1].size <= b || b + chain[i].size <= a) << "requests before " << i;
+  }
+  EXPECT_LE(plan->planned_bytes, peak * 3 / 2);
+}
+
+TEST(MemoryPlanner, ManyThatLiveAtOnceArePlannedInTime) {
+  std::vector<MemoryRequest> nested;
+  for (uint32_t i = 0; i < kMany; ++i) nested.push_back({64 + i % 1000, 64, i, 2 * kMany - i});
+  const auto start = std::chrono::steady_clock::now();
+  Result<MemoryPlan> plan = PlanMemory(nested, uint64_t{1} << 22);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
+  ASSERT_TRUE(plan.ok());
+  // All are alive at step kMany: none may share a byte with another.
+  std::vector<std::array<uint64_t, 3>> places;
+  for (size_t i = 0; i < nested.size(); ++i) {
+    const MemorySlot& slot = plan->slots[i];
+    places.push_back({slot.block, slot.offset, slot.offset + nested[i].size});
+  }
+  std::sort(places.begin(), places.end());
+  for (size_t i = 1; i < places.size(); ++i) {
+    if (places[i][0] != places[i - 1][0]) continue;
+    ASSERT_LE(places[i - 1][2], places[i][1]) << "place " << i;
+  }
+  for (uint64_t size : plan->block_size) EXPECT_LE(size, uint64_t{1} << 22);
 }
 
 TEST(MemoryPlanner, RandomLifetimesNeverOverlap) {
