@@ -14,6 +14,8 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from spirloom.closed_pipe import ends_quietly
+
 from benchmarks import measure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -189,6 +191,7 @@ def report(results: Results) -> str:
     )
 
 
+@ends_quietly
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")

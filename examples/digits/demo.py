@@ -18,7 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from drawing import draw_row
+from spirloom.closed_pipe import ends_quietly
+
+from examples.digits.drawing import draw_row
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -168,6 +170,7 @@ def demonstrate(tools: Tools) -> bool:
     return right
 
 
+@ends_quietly
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")

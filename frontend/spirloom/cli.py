@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from spirloom import __version__
+from spirloom.closed_pipe import ends_quietly
 from spirloom.errors import ImportFailure
 
 # Each module has add_parser(subparsers), which sets the default `run`: arguments → exit code.
@@ -30,6 +31,7 @@ Run the result with spirloom-run (in build/release/bin).
 """
 
 
+@ends_quietly
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0, 1 for bad input, 2 for bad usage."""
     arguments = _parser().parse_args(argv)
@@ -37,8 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
     except ImportFailure as error:
         print(f"spirloom: error: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
         return 1
     return code
 

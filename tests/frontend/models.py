@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import reference_run
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from spirloom.ir import Array, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import finish, optimize
+
+from tests.frontend import reference_run
 
 Shape = Sequence[int | str | None]
 

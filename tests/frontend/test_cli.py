@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from models import model, node, random
 from onnx import TensorProto, helper
 from spirloom.cli import main
+
+from tests.frontend.models import model, node, random
 
 GOLDEN = """\
 producer    spirloom 0.1.0 from ONNX opset 13
@@ -168,6 +172,19 @@ def test_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
         main([*command.split(), "--help"])
     assert error.value.code == 0
     assert "usage: spirloom" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", ["ops", "--help"])
+def test_closed_pipe_ends_quietly(arguments: str) -> None:
+    program = "from spirloom.cli import main; raise SystemExit(main())"
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        command = [sys.executable, "-c", program, arguments]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_ops(capsys: pytest.CaptureFixture[str]) -> None:

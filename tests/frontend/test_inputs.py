@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import Shape, imported, model, node
 from onnx import TensorProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
+
+from tests.frontend.models import Shape, imported, model, node
 
 
 def relu(library: OpLibrary, folder: Path, shape: Shape, shapes: Shapes) -> Graph:
@@ -82,9 +83,9 @@ def test_constants_that_do_not_fit_are_refused(
 def test_wide_constants_that_fit_are_narrowed(library: OpLibrary, tmp_path: Path) -> None:
     values = np.array([0.5, np.inf, np.nan])
     graph = imported(model([node("Add", "x c")], {"x": (1,)}, {"c": values}), library, tmp_path)
-    narrow = next(t for t in graph.tensors() if t.data is not None)
-    assert narrow.dtype is DType.F32
-    np.testing.assert_array_equal(narrow.data, values.astype(np.float32))
+    (narrow,) = (t.data for t in graph.tensors() if t.data is not None)
+    assert narrow.dtype == np.float32
+    np.testing.assert_array_equal(narrow, values.astype(np.float32))
 
 
 def test_output_that_is_an_input_is_copied(library: OpLibrary, tmp_path: Path) -> None:

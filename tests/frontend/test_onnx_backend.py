@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-import reference_run
 from onnx import numpy_helper
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
@@ -19,6 +18,8 @@ from spirloom.onnx.inputs import Shapes
 from spirloom.onnx.table import CONVERTERS
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
+
+from tests.frontend import reference_run
 
 # Here the test disagrees with ONNX Runtime about the length of a resized axis.
 DISPUTED = {

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import compute, imported, model, node, ops, random
 from onnx import NodeProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 from spirloom.ops import OpLibrary
+
+from tests.frontend.models import compute, imported, model, node, ops, random
 
 
 def ints(*values: int) -> Array:

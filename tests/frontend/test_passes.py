@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import compute, imported, model, node, ops, random
 from onnx import ModelProto
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import merge_constants
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.views import simplify_views
+
+from tests.frontend.models import compute, imported, model, node, ops, random
 
 
 def check(

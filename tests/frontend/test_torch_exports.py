@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference_run
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
-functional = nn.functional
+from tests.frontend import reference_run
+
+pytest.importorskip("torch")
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
 
 
 class Calls(nn.Module):  # type: ignore[misc]

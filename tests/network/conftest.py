@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driver import Tools
+
+from tests.network.driver import Tools
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from networks import Exported
+
+from tests.network.networks import Exported
 
 TOLERANCE = {"f32": 1e-4, "f16": 2e-2}
 

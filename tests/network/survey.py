@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries torchvision's classification networks; prints which work, and why the others do not.
 
-tests/network/survey.py                       every network below, f32, batch 1
+python3 -m tests.network.survey                       every network below, f32, batch 1
 tests/network/survey.py alexnet --dtype f16   only this one, in f16
 """
 
@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from driver import TOLERANCE, StepFailed, Tools, import_network, run_network
-from networks import export_network
+from tests.network.driver import TOLERANCE, StepFailed, Tools, import_network, run_network
+from tests.network.networks import export_network
 
 ROOT = Path(__file__).resolve().parents[2]
 STORAGES = ("buffer", "texture3d")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from driver import TOLERANCE, Tools, import_network, run_network
-from networks import Exported, export_network
+
+from tests.network.driver import TOLERANCE, Tools, import_network, run_network
+from tests.network.networks import Exported, export_network
 
 NETWORKS = ("mobilenet_v2", "resnet18", "squeezenet1_1")
 

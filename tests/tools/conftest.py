@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import AddModel, Program
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
+
+from tests.tools.programs import AddModel, Program
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from programs import Program
+from tests.tools.programs import Program
 
 SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 

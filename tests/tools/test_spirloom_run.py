@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import AddModel, Program
+
+from tests.tools.programs import AddModel, Program
 
 NUMBERS = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -8,10 +8,10 @@ from spirloom.passes.activations import fuse_activations, fuse_bias
 from spirloom.passes.batch_norm import fold_batch_norm
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
 from spirloom.passes.half import to_half
+from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
-from spirloom.passes.large_weights import split_weights
 from spirloom.passes.views import simplify_views
 
 
