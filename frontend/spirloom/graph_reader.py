@@ -51,7 +51,8 @@ def load(path: Path) -> Graph:
         raise ImportFailure(f"Cannot read {error.filename or path}: {error.strerror}.") from error
     except MalformedBuffer as error:
         raise ImportFailure(
-            f"{path} is damaged or no Spirloom graph: {error}. Import the model again."
+            f"{path} is damaged or no Spirloom graph: {error}. "
+            "Make it from the model: spirloom import MODEL.onnx -o MODEL.slg."
         ) from error
 
 

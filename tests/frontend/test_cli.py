@@ -194,6 +194,50 @@ def test_ops(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Conv" in foreign.splitlines() and "NonZero (of constants)" in foreign.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"# A text", "is not an ONNX model, or it is cut short."),
+        (b"version https://git-lfs.github.com/spec/v1", "is not an ONNX model. It is a Git LFS"),
+        (b"PK\x03\x04\x00", "such as torch.save writes: use torch.onnx.export."),
+        (b"\x10\x00\x00\x00\x00\x00\x00\x00SLG1", "It is a Spirloom graph already"),
+    ],
+)
+def test_other_formats_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, message: str
+) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and message in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("", "is a folder; -o wants the name of the file to write."),
+        ("gone/m.slg", "/gone/m.slg: there is no folder "),
+        ("m.onnx", "-o names the model itself"),
+    ],
+)
+def test_bad_outputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str, message: str
+) -> None:
+    path = Path(saved(small_network(), tmp_path))
+    before = path.read_bytes()
+    arguments = ("import", str(path), "-o", str(tmp_path / output), "--dim", "batch=1")
+    code, _, err = run(capsys, *arguments)
+    assert code == 1 and message in err
+    assert path.read_bytes() == before
+
+
+def test_inspecting_an_onnx_model_names_the_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "inspect", saved(small_network(), tmp_path))
+    assert code == 1 and "spirloom import" in err
+
+
 @pytest.mark.parametrize("cut", [0, 10, 400])
 def test_truncated_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: int) -> None:
     path = Path(saved(small_network(), tmp_path))

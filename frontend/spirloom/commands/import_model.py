@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.passes import finish, optimize
 
     shapes = _shapes(arguments)
+    _check_output(arguments.model, arguments.output)
     library = OpLibrary()
     graph = import_model(arguments.model, library, shapes)
     rewrite = finish if arguments.no_optimize else optimize
@@ -78,6 +79,16 @@ def run(arguments: argparse.Namespace) -> int:
     graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
     return 0
+
+
+def _check_output(model: Path, output: Path) -> None:
+    """Refuses, before the work of importing, what cannot be written or would destroy the model."""
+    if output.is_dir():
+        raise ImportFailure(f"{output} is a folder; -o wants the name of the file to write.")
+    if not output.parent.is_dir():
+        raise ImportFailure(f"Cannot write {output}: there is no folder {output.parent}.")
+    if output.exists() and model.exists() and output.samefile(model):
+        raise ImportFailure(f"-o names the model itself, {model}; give the graph another name.")
 
 
 def _shapes(arguments: argparse.Namespace) -> Shapes:

@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError, Message
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from spirloom.errors import ImportFailure
+from spirloom.onnx.other_formats import advice
 
 MIN_OPSET = 7
 MAX_OPSET = 22
@@ -34,9 +35,11 @@ def read_model(path: Path) -> ModelProto:
     except DecodeError:
         damaged = True
     if damaged:
-        raise ImportFailure(f"{path} is not an ONNX model, or it is cut short.")
+        hint = advice(content)
+        cut = "" if hint else ", or it is cut short"
+        raise ImportFailure(f"{path} is not an ONNX model{cut}.{hint}")
     if not model.HasField("graph"):
-        raise ImportFailure(f"{path} is not an ONNX model: it holds no graph.")
+        raise ImportFailure(f"{path} is not an ONNX model: it holds no graph.{advice(content)}")
     if not _text_is_valid(model):
         raise ImportFailure(f"{path} is not a valid ONNX model: a name in it is not UTF-8.")
     opset = opset_version(model)
