@@ -34,3 +34,27 @@ def batch_norm(
     if weight is not None:
         y = y * per_channel(weight)
     return np.asarray(y if bias is None else y + per_channel(bias))
+
+
+def group_norm(
+    x: Array, num_groups: int, weight: Array | None, bias: Array | None, eps: float
+) -> Array:
+    """Each image's groups of channels normalised with the biased variance."""
+    if x.size == 0:
+        return x
+    rows = x.reshape(x.shape[0], num_groups, -1)
+    rows = (rows - rows.mean(axis=2, keepdims=True)) / np.sqrt(
+        rows.var(axis=2, keepdims=True) + eps
+    )
+    y = rows.reshape(x.shape)
+    per_channel = (-1, *[1] * (x.ndim - 2))
+    if weight is not None:
+        y = y * weight.reshape(per_channel)
+    return y if bias is None else y + bias.reshape(per_channel)
+
+
+def rms_norm(x: Array, normalized_shape: list[int], weight: Array | None, eps: float) -> Array:
+    """Divided by the root of the mean square over the last dims."""
+    dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
+    y = x / np.sqrt((x * x).mean(axis=dims, keepdims=True) + eps)
+    return np.asarray(y if weight is None else y * weight)

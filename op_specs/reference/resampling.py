@@ -34,3 +34,87 @@ def bilinear2d(x: Array, output_size: list[int], align_corners: bool) -> Array:
         _weights(n, out, align_corners) for n, out in zip(x.shape[2:], output_size, strict=True)
     )
     return np.asarray(np.einsum("nchw,oh,pw->ncop", x, rows, columns))
+
+
+def nearest_exact2d(x: Array, output_size: list[int]) -> Array:
+    """Output o takes the input that its centre lies in."""
+    rows, columns = (
+        (2 * np.arange(out) + 1) * n // (2 * out)
+        for n, out in zip(x.shape[2:], output_size, strict=True)
+    )
+    return x[:, :, rows[:, None], columns]
+
+
+def cubic(distance: Array) -> Array:
+    """Keys' cubic convolution kernel with a = -0.75."""
+    a, d = -0.75, np.abs(distance)
+    near = (a + 2) * d**3 - (a + 3) * d**2 + 1
+    far = a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0.0))
+
+
+def _cubic_weights(n: int, out: int, align_corners: bool) -> Array:
+    """The [out, n] matrix that resamples a line of n elements."""
+    matrix = np.zeros((out, n))
+    for o in range(out):
+        if align_corners:
+            at = o * (n - 1) / (out - 1) if out > 1 else 0.0
+        else:
+            at = (o + 0.5) * n / out - 0.5
+        taps = np.floor(at) + np.arange(-1, 3)
+        np.add.at(matrix[o], taps.clip(0, n - 1).astype(int), cubic(taps - at))
+    return matrix
+
+
+def bicubic2d(x: Array, output_size: list[int], align_corners: bool) -> Array:
+    """Cubic convolution in each direction; beyond the edges the nearest element repeats."""
+    rows, columns = (
+        _cubic_weights(n, out, align_corners)
+        for n, out in zip(x.shape[2:], output_size, strict=True)
+    )
+    return np.asarray(np.einsum("nchw,oh,pw->ncop", x, rows, columns))
+
+
+def _padded(at: float, size: int, padding_mode: int, align_corners: bool) -> float:
+    """A coordinate after padding: 0 as it is, 1 clipped, 2 reflected as often as needed."""
+    if padding_mode == 2:
+        low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
+        while high > low and not low <= at <= high:
+            at = 2 * low - at if at < low else 2 * high - at
+        at = at if high > low else 0.0
+    return at if padding_mode == 0 else min(max(at, 0.0), size - 1.0)
+
+
+def _taps(
+    at: float, size: int, mode: int, padding_mode: int, align_corners: bool
+) -> list[tuple[int, float]]:
+    """The elements along one dim that a coordinate mixes, with their weights."""
+    at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
+    if mode != 2:
+        at = _padded(at, size, padding_mode, align_corners)
+    low = int(np.floor(at))
+    if mode == 1:
+        return [(round(at), 1.0)]
+    if mode == 0:
+        return [(low, 1 - (at - low)), (low + 1, at - low)]
+    places = (low - 1, low, low + 1, low + 2)
+    return [
+        (int(_padded(p, size, padding_mode, align_corners)), float(cubic(np.array(p - at))))
+        for p in places
+    ]
+
+
+def grid_sampler_2d(
+    x: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Array:
+    """Samples each image at the grid's points; what lies outside the image is zero."""
+    n, c, height, width = x.shape
+    y = np.zeros((n, c, *grid.shape[1:3]))
+    options = (interpolation_mode, padding_mode, align_corners)
+    for b, h, w in np.ndindex(*grid.shape[:3]):
+        columns = _taps(float(grid[b, h, w, 0]), width, *options)
+        for row, down in _taps(float(grid[b, h, w, 1]), height, *options):
+            for column, across in columns:
+                if 0 <= row < height and 0 <= column < width:
+                    y[b, :, h, w] += down * across * x[b, :, row, column]
+    return y

@@ -51,6 +51,19 @@ def convolution(*args: Any) -> Any:
     return activate(torch.nn.functional.conv2d(*args[:7]), *args[7:])
 
 
+def attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
+    """Attention decomposed; heads that share keys and values are expanded."""
+    shared = q.shape[-3] // k.shape[-3]
+    k, v = (t.repeat_interleave(shared, -3) for t in (k, v))
+    scores = q @ k.transpose(-1, -2) * (scale or q.shape[-1] ** -0.5)
+    if mask is not None:
+        scores = scores + mask
+    if causal:
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~seen, -torch.inf)
+    return torch.softmax(scores, -1) @ v
+
+
 # Where PyTorch's operator takes other args than ours.
 OWN_FORMS: dict[str, Callable[..., Any]] = {
     "aten.add.Tensor": lambda a, b, alpha, *act: activate(a + _like(a, alpha) * b, *act),
@@ -70,6 +83,27 @@ OWN_FORMS: dict[str, Callable[..., Any]] = {
     "aten.squeeze.dims": lambda x, dims: _each(torch.squeeze, x, dims),
     "aten.index_select": lambda x, dim, index: torch.index_select(
         x, dim, torch.where(index < 0, index + x.shape[dim], index)
+    ),
+    "aten.gather": lambda x, dim, index: torch.gather(
+        x, dim, torch.where(index < 0, index + x.shape[dim], index)
+    ),
+    "aten.scaled_dot_product_attention": attention,
+    "aten.sort": lambda x, dim, descending: torch.sort(
+        x, dim=dim, descending=descending, stable=True
+    ),
+    # Of equal elements PyTorch's own topk gives any.
+    "aten.topk": lambda x, k, dim, largest: [
+        y.narrow(dim, 0, k) for y in torch.sort(x, dim=dim, descending=largest, stable=True)
+    ],
+    "aten.pad": lambda x, pad, mode: torch.nn.functional.pad(x.double(), pad, mode),
+    "aten.index.Tensor": lambda x, i, j, k, dim: x[
+        (*[slice(None)] * (dim % x.ndim), *(v for v in (i, j, k) if v is not None))
+    ],
+    "aten.native_group_norm": torch.nn.functional.group_norm,
+    "aten.rms_norm": lambda x, shape, w, eps: (
+        x
+        * torch.rsqrt((x * x).mean([d - len(shape) for d in range(len(shape))], True) + eps)
+        * (1 if w is None else w)
     ),
     "aten.clamp": lambda x, low, high: torch.clamp(x, low, high),
 }
@@ -136,15 +170,18 @@ def test_reference(op: Op, case: TestCase, dtype: DType) -> None:
     """The reference equals PyTorch's operator in double precision."""
     args = arguments(op, case, dtype)
     with np.errstate(all="ignore"):
-        expected = op.reference(args)[0]
+        expected = op.reference(args)
     form = OWN_FORMS.get(op.name)
     if form is None:
         namespace, name, *overload = op.name.split(".")
         form = getattr(
             getattr(getattr(torch.ops, namespace), name), overload[0] if overload else "default"
         )
-    actual = form(*(torch_value(value) for value in args.values())).numpy()
-    assert actual.shape == expected.shape
-    np.testing.assert_allclose(
-        actual.astype(np.float64), expected.astype(np.float64), rtol=1e-9, atol=1e-9
-    )
+    results = form(*(torch_value(value) for value in args.values()))
+    outputs = results if isinstance(results, tuple | list) else (results,)
+    assert len(outputs) == len(expected)
+    for actual, wanted in zip((y.numpy() for y in outputs), expected, strict=True):
+        assert actual.shape == wanted.shape
+        np.testing.assert_allclose(
+            actual.astype(np.float64), wanted.astype(np.float64), rtol=1e-9, atol=1e-9
+        )

@@ -1,0 +1,58 @@
+"""Picking and placing elements by index tensors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Indices = NDArray[np.int64]
+
+
+def gather(x: Array, dim: int, index: Indices) -> Array:
+    """y[p] = x[p with index[p] along dim]."""
+    y = np.empty(index.shape, x.dtype)
+    for p in np.ndindex(*index.shape):
+        y[p] = x[_moved(p, dim % x.ndim, index[p])]
+    return y
+
+
+def _moved(p: tuple[int, ...], dim: int, place: int) -> tuple[int, ...]:
+    return (*p[:dim], int(place), *p[dim + 1 :])
+
+
+def _scattered(
+    x: Array, dim: int, index: Indices, src: Array, step: np.ufunc | None
+) -> tuple[Array, Indices]:
+    """x with src combined in, and how many elements came to each place."""
+    y, came = x.copy(), np.zeros(x.shape, np.int64)
+    for p in np.ndindex(*index.shape):
+        place = _moved(p, dim % x.ndim, index[p])
+        y[place] = src[p] if step is None else step(y[place], src[p])
+        came[place] += 1
+    return y, came
+
+
+def scatter(x: Array, dim: int, index: Indices, src: Array) -> Array:
+    """x with y[p with index[p] along dim] = src[p]; the last one wins."""
+    return _scattered(x, dim, index, src, None)[0]
+
+
+def scatter_add(x: Array, dim: int, index: Indices, src: Array) -> Array:
+    """x with src[p] added at p with index[p] along dim."""
+    return _scattered(x, dim, index, src, np.add)[0]
+
+
+def scatter_reduce(x: Array, dim: int, index: Indices, src: Array, reduce: str) -> Array:
+    """x with src[p] combined at p with index[p] along dim; x's own element counts."""
+    steps: dict[str, np.ufunc] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+    y, came = _scattered(x, dim, index, src, steps.get(reduce, np.add))
+    return np.asarray(y / (came + 1) if reduce == "mean" else y)
+
+
+def index(
+    x: Array, index0: Indices, index1: Indices | None, index2: Indices | None, dim: int
+) -> Array:
+    """NumPy's indexing by neighbouring index arrays."""
+    lead: list[Any] = [slice(None)] * (dim % x.ndim)
+    return np.asarray(x[(*lead, *(i for i in (index0, index1, index2) if i is not None))])

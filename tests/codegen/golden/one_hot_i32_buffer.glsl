@@ -1,0 +1,9 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+int value(int i) {
+  int c = take(i, classes);
+  return x_at(i) == c ? 1 : 0;
+}
+
