@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Tries torchvision's classification networks; prints which work, and why the others do not.
 
-python3 -m tests.network.survey                       every network below, f32, batch 1
-tests/network/survey.py alexnet --dtype f16   only this one, in f16
+.venv/bin/python -m tests.network.survey                       every network below, f32, batch 1
+.venv/bin/python -m tests.network.survey alexnet --dtype f16   only this one, in f16
+.venv/bin/python -m tests.network.survey --write docs/networks.md
+                                                      keeps what it finds in the document's table
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from spirloom.closed_pipe import ends_quietly
+
+from tests.network.document import COLUMNS, Row, write_rows
 from tests.network.driver import TOLERANCE, StepFailed, Tools, import_network, run_network
 from tests.network.networks import export_network
 
@@ -37,49 +42,75 @@ NETWORKS = (
     "shufflenet_v2_x1_0",
     "squeezenet1_0",
     "squeezenet1_1",
+    "swin_t",
     "vgg11",
     "vgg11_bn",
+    "vgg16",
     "vit_b_16",
     "wide_resnet50_2",
 )
 
 
-def survey_network(name: str, tools: Tools, cache: Path, dtype: str, batch: int) -> str:
-    exported = export_network(name, cache)
-    cells = []
-    with tempfile.TemporaryDirectory(prefix="spirloom-survey-") as folder:
-        model = import_network(tools, exported.onnx, batch, dtype, Path(folder))
-        for storage in STORAGES:
-            measured = run_network(tools, model, exported, batch, storage, Path(folder), repeat=3)
-            verdict = "ok" if measured.error < TOLERANCE[dtype] else "WRONG"
-            milliseconds = float(str(measured.stats["steady_min_ms"]))
-            cells.append(f"{verdict:<5} {measured.error:7.1e} {milliseconds:8.1f} ms")
-    return " | ".join(cells)
+def survey_network(name: str, tools: Tools, arguments: argparse.Namespace) -> Row:
+    """A cell per storage, named as in COLUMNS; raises StepFailed if the import fails."""
+    exported = export_network(name, arguments.cache)
+    dtype: str = arguments.dtype
+    row: Row = {}
+    with tempfile.TemporaryDirectory(prefix="spirloom-survey-") as scratch:
+        folder = Path(scratch)
+        model = import_network(tools, exported.onnx, arguments.batch, dtype, folder)
+        for storage in arguments.storage or STORAGES:
+            measured = run_network(
+                tools, model, exported, arguments.batch, storage, folder, repeat=arguments.repeat
+            )
+            cell = f"{measured.error:.1e}"
+            if arguments.repeat:
+                cell += f", {float(str(measured.stats['steady_min_ms'])):.1f} ms"
+            if not measured.error < TOLERANCE[dtype]:
+                cell = f"WRONG: {cell}"
+            row[f"{dtype} {storage}"] = cell
+            row["device"] = str(measured.stats["device"])
+    return row
 
 
-def main() -> int:
+def failure(error: Exception) -> str:
+    """Why a network does not work, in one line."""
+    said = error.said if isinstance(error, StepFailed) else f"no ONNX: {error}"
+    return f"no: {said.splitlines()[0]}"
+
+
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("networks", nargs="*", default=NETWORKS, metavar="NETWORK")
     parser.add_argument("--dtype", choices=TOLERANCE, default="f32")
+    parser.add_argument("--storage", action="append", choices=STORAGES)
     parser.add_argument("--batch", type=int, choices=(1, 2, 3), default=1)
+    parser.add_argument("--repeat", type=int, default=0, help="timed runs; prints the least time")
+    parser.add_argument("--write", type=Path, metavar="FILE.md", help="a document to keep it in")
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")
     parser.add_argument("--run", type=Path, default=ROOT / "build/release/bin/spirloom-run")
     parser.add_argument("--cache", type=Path, default=ROOT / "build/release/networks")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+@ends_quietly
+def main() -> int:
+    """1 if a network does not work."""
+    arguments = parse_arguments()
     tools = Tools(arguments.spirloom, arguments.run)
     failed = 0
-    print(f"{'network':<20} | {' | '.join(f'{storage:<25}' for storage in STORAGES)}")
     for name in arguments.networks:
         try:
-            row = survey_network(name, tools, arguments.cache, arguments.dtype, arguments.batch)
-        except StepFailed as error:
-            row = f"no: {error.said.splitlines()[0]}"
-        except RuntimeError as error:  # of PyTorch's exporter
-            row = f"no ONNX: {str(error).splitlines()[0]}"
-        failed += "ok" not in row or "WRONG" in row
-        print(f"{name:<20} | {row}", flush=True)
+            row = survey_network(name, tools, arguments)
+        except (StepFailed, RuntimeError) as error:  # the latter of PyTorch's exporter
+            row = {f"{arguments.dtype} buffer": failure(error)}
+        failed += any(cell.startswith(("no", "WRONG")) for cell in row.values())
+        cells = [f"{column} {row[column]}" for column in COLUMNS if column in row]
+        print(f"{name:<20} {' | '.join(cells)}", flush=True)
+        if arguments.write:
+            write_rows(arguments.write, {name: row})
     print(f"{len(arguments.networks) - failed} of {len(arguments.networks)} work.")
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
