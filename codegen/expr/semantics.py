@@ -1,4 +1,4 @@
-"""What the language's operations mean. runtime/ops/eval.cpp is the same in C++; a test compares."""
+"""What the language's operations mean, as runtime/ops/eval*.cpp has it; a test compares."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.codegen.rich_spec import FILES
 from tests.codegen.small_project import Project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCES = ("runtime/ops/eval.cpp", "runtime/types.cpp")
+SOURCES = (*sorted((ROOT / "runtime/ops").glob("eval*.cpp")), ROOT / "runtime/types.cpp")
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 
 PROGRAM = """
@@ -143,8 +143,7 @@ def run_cpp(nodes: Sequence[Expr], folder: Path) -> list[str]:
     calls = [f"  Run([]([[maybe_unused]] Eval& eval) {{ return {body}; }});" for body in bodies]
     program = folder / "program.cpp"
     program.write_text(PROGRAM.replace("BODY", "\n".join(calls)))
-    sources = [ROOT / source for source in SOURCES]
-    compile_cpp(program, *sources, "-o", folder / "program")
+    compile_cpp(program, *SOURCES, "-o", folder / "program")
     run = subprocess.run([folder / "program"], capture_output=True, text=True, check=True)
     return run.stdout.splitlines()
 

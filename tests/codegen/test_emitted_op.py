@@ -115,7 +115,7 @@ def test_generated_functions(tmp_path: Path) -> None:
     writer = CppWriter(ROOT / "templates/cpp", "mine", "Mine", 1)
     project.write("rich.cpp", writer.op_text(library.ops["spirloom.rich"]))
     project.write("driver.cpp", DRIVER)
-    sources = [tmp_path / "rich.cpp", tmp_path / "driver.cpp", *(ROOT / s for s in SOURCES)]
+    sources = [tmp_path / "rich.cpp", tmp_path / "driver.cpp", *SOURCES]
     compile_cpp(*sources, "-o", tmp_path / "driver")
     run = subprocess.run([tmp_path / "driver"], capture_output=True, text=True, check=True)
     kernel_index = library.ops["spirloom.rich"].kernels[0].index

@@ -1,0 +1,76 @@
+// Arithmetic of the expression language: int64 without overflow, Python's rounding.
+#include <limits>
+
+#include "runtime/ops/eval.h"
+#include "runtime/ops/eval_text.h"
+
+namespace spirloom::ops {
+namespace {
+
+constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
+
+}  // namespace
+
+int64_t Eval::Add(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (!__builtin_add_overflow(a, b, &result)) return result;
+  Fail(OperationText(a, "+", b) + " overflows int64.");
+  return 0;
+}
+
+int64_t Eval::Sub(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (!__builtin_sub_overflow(a, b, &result)) return result;
+  Fail(OperationText(a, "-", b) + " overflows int64.");
+  return 0;
+}
+
+int64_t Eval::Mul(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (!__builtin_mul_overflow(a, b, &result)) return result;
+  Fail(OperationText(a, "*", b) + " overflows int64.");
+  return 0;
+}
+
+int64_t Eval::Neg(int64_t a) { return Sub(0, a); }
+
+int64_t Eval::FloorDiv(int64_t a, int64_t b) {
+  if (b == 0) {
+    Fail(OperationText(a, "//", b) + " divides by zero.");
+    return 0;
+  }
+  if (a == kInt64Min && b == -1) {
+    Fail(OperationText(a, "//", b) + " overflows int64.");
+    return 0;
+  }
+  const bool rounds_up = a % b != 0 && (a < 0) != (b < 0);
+  return a / b - (rounds_up ? 1 : 0);
+}
+
+int64_t Eval::Mod(int64_t a, int64_t b) {
+  if (b == 0) {
+    Fail(OperationText(a, "%", b) + " divides by zero.");
+    return 0;
+  }
+  if (b == -1) return 0;  // the machine's remainder of the least int64 traps
+  const int64_t remainder = a % b;
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+int64_t Eval::CeilDiv(int64_t a, int64_t b) {
+  const int64_t floor = FloorDiv(a, b);
+  return ok() && Mod(a, b) != 0 ? Add(floor, 1) : floor;
+}
+
+int64_t Eval::RoundUp(int64_t a, int64_t multiple) { return Mul(CeilDiv(a, multiple), multiple); }
+
+int64_t Eval::Abs(int64_t a) { return a < 0 ? Neg(a) : a; }
+
+int64_t Eval::ToInt(double a) {
+  // 2^63 is a double, the greatest int64 is not.
+  if (a >= -0x1p63 && a < 0x1p63) return static_cast<int64_t>(a);
+  Fail("The float " + std::to_string(a) + " is outside int64.");
+  return 0;
+}
+
+}  // namespace spirloom::ops

@@ -1,0 +1,150 @@
+// Lists of ints, and lists of tensors, in the expression language.
+#include <algorithm>
+#include <array>
+
+#include "runtime/ops/eval.h"
+#include "runtime/ops/eval_text.h"
+
+namespace spirloom::ops {
+
+int64_t Eval::Index(const Ints& v, int64_t i) {
+  const int64_t place = PlaceInList(i, SizeOf(v));
+  if (place >= 0) return v[static_cast<size_t>(place)];
+  Fail(RangeText(i, v.size()));
+  return 0;
+}
+
+Ints Eval::Slice(const Ints& v, int64_t begin, int64_t end) {
+  const auto clamp = [&](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + SizeOf(v) : i, 0, SizeOf(v));
+  };
+  const auto first = static_cast<size_t>(clamp(begin));
+  const auto last = static_cast<size_t>(clamp(end));
+  if (first >= last) return {};
+  return Ints(std::span<const int64_t>(v.begin() + first, last - first));
+}
+
+void Eval::Append(Ints& v, int64_t value) {
+  if (!v.Append(value)) Fail("A list grows beyond " + std::to_string(kMaxInts) + " elements.");
+}
+
+Ints Eval::Concat(const Ints& a, const Ints& b) {
+  Ints result = a;
+  for (int64_t value : b) Append(result, value);
+  return result;
+}
+
+Ints Eval::Range(int64_t n) {
+  Ints result;
+  for (int64_t i = 0; i < n && ok(); ++i) Append(result, i);
+  return result;
+}
+
+Ints Eval::Fill(int64_t n, int64_t value) {
+  Ints result;
+  for (int64_t i = 0; i < n && ok(); ++i) Append(result, value);
+  return result;
+}
+
+int64_t Eval::Prod(const Ints& v) {
+  int64_t result = 1;
+  for (int64_t value : v) result = Mul(result, value);
+  return result;
+}
+
+int64_t Eval::Sum(const Ints& v) {
+  int64_t result = 0;
+  for (int64_t value : v) result = Add(result, value);
+  return result;
+}
+
+int64_t Eval::Min(const Ints& v) {
+  if (v.size() > 0) return *std::min_element(v.begin(), v.end());
+  Fail("min() of an empty list.");
+  return 0;
+}
+
+int64_t Eval::Max(const Ints& v) {
+  if (v.size() > 0) return *std::max_element(v.begin(), v.end());
+  Fail("max() of an empty list.");
+  return 0;
+}
+
+Ints Eval::PadLeft(const Ints& v, int64_t n, int64_t fill) {
+  if (SizeOf(v) > n) {
+    Fail("A list of " + std::to_string(v.size()) + " does not fit " + std::to_string(n) + ".");
+    return {};
+  }
+  return Concat(Fill(n - SizeOf(v), fill), v);
+}
+
+Ints Eval::PadRight(const Ints& v, int64_t n, int64_t fill) {
+  if (SizeOf(v) > n) {
+    Fail("A list of " + std::to_string(v.size()) + " does not fit " + std::to_string(n) + ".");
+    return {};
+  }
+  return Concat(v, Fill(n - SizeOf(v), fill));
+}
+
+Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
+  Ints result = v;
+  const int64_t place = PlaceInList(i, SizeOf(v));
+  if (place >= 0) {
+    result[static_cast<size_t>(place)] = value;
+  } else {
+    Fail(RangeText(i, v.size()));
+  }
+  return result;
+}
+
+Ints Eval::Insert(const Ints& v, int64_t i, int64_t value) {
+  const int64_t place = i == SizeOf(v) ? i : PlaceInList(i, SizeOf(v));
+  if (place < 0) {
+    Fail(RangeText(i, v.size()));
+    return {};
+  }
+  return Concat(Concat(Slice(v, 0, place), {value}), Slice(v, place, SizeOf(v)));
+}
+
+Ints Eval::Remove(const Ints& v, const Ints& indices) {
+  std::array<bool, kMaxInts> removed{};
+  for (int64_t i : indices) {
+    const int64_t place = PlaceInList(i, SizeOf(v));
+    if (place >= 0) {
+      removed[static_cast<size_t>(place)] = true;
+    } else {
+      Fail(RangeText(i, v.size()));
+    }
+  }
+  Ints result;
+  for (size_t i = 0; i < v.size(); ++i) {
+    if (!removed[i]) Append(result, v[i]);
+  }
+  return result;
+}
+
+bool Eval::Contains(const Ints& v, int64_t value) {
+  return std::find(v.begin(), v.end(), value) != v.end();
+}
+
+const TensorDesc& Eval::At(std::span<const TensorDesc* const> tensors, int64_t i) {
+  static const TensorDesc kNone{
+      .dtype = DType::kF32, .shape = {}, .present = false, .storage = Storage::kAuto};
+  const auto count = static_cast<int64_t>(tensors.size());
+  const int64_t place = PlaceInList(i, count);
+  if (place >= 0 && tensors[static_cast<size_t>(place)] != nullptr) {
+    return *tensors[static_cast<size_t>(place)];
+  }
+  Fail(RangeText(i, tensors.size()));
+  return kNone;
+}
+
+int64_t Eval::SumDims(std::span<const TensorDesc* const> tensors, int64_t dim, int64_t count) {
+  int64_t result = 0;
+  for (int64_t i = 0; i < count && ok(); ++i) {
+    result = Add(result, Index(At(tensors, i).shape, dim));
+  }
+  return result;
+}
+
+}  // namespace spirloom::ops
