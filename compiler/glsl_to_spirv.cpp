@@ -28,15 +28,15 @@ class Glslang {
 void SetTarget(glslang::TShader& shader, Target target) {
   using glslang::EShTargetSpv_1_3;
   using glslang::EShTargetSpv_1_5;
-  using glslang::EShTargetSpv_1_6;
   glslang::EShTargetClientVersion vulkan = glslang::EShTargetVulkan_1_1;
   glslang::EShTargetLanguageVersion spirv = EShTargetSpv_1_3;
   if (target == Target::kVulkan12) {
     vulkan = glslang::EShTargetVulkan_1_2;
     spirv = EShTargetSpv_1_5;
   } else if (target == Target::kVulkan13) {
+    // Not SPIR-V 1.6: there glslang states workgroup sizes in a way that needs maintenance4.
     vulkan = glslang::EShTargetVulkan_1_3;
-    spirv = EShTargetSpv_1_6;
+    spirv = EShTargetSpv_1_5;
   }
   shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan,
                      /*version=*/100);

@@ -42,6 +42,7 @@ ops::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
   row.push_bytes = static_cast<uint16_t>(variant.push_bytes);
   row.binding_count = static_cast<uint8_t>(variant.bindings.size());
   row.constant_count = static_cast<uint8_t>(variant.constants.size());
+  row.vulkan_minor = VulkanMinor(variant.target);
   for (size_t i = 0; i < variant.bindings.size(); ++i)
     row.bindings[i] = static_cast<uint8_t>(variant.bindings[i].type);
   return row;

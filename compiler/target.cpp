@@ -24,6 +24,18 @@ const char* TargetName(Target target) {
   return "vulkan1.3";
 }
 
+uint8_t VulkanMinor(Target target) {
+  switch (target) {
+    case Target::kVulkan11:
+      return 1;
+    case Target::kVulkan12:
+      return 2;
+    case Target::kVulkan13:
+      break;
+  }
+  return 3;
+}
+
 spv_target_env SpirvToolsEnvironment(Target target) {
   switch (target) {
     case Target::kVulkan11:

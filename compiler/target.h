@@ -4,6 +4,7 @@
 
 #include <spirv-tools/libspirv.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include "spirloom/status.h"
@@ -15,6 +16,8 @@ enum class Target { kVulkan11, kVulkan12, kVulkan13 };
 // "vulkan1.1", "vulkan1.2" or "vulkan1.3"; anything else fails and lists these.
 Result<Target> ParseTarget(std::string_view name);
 const char* TargetName(Target target);
+// The x of Vulkan 1.x.
+uint8_t VulkanMinor(Target target);
 spv_target_env SpirvToolsEnvironment(Target target);
 
 }  // namespace spirloom::compiler

@@ -8,8 +8,11 @@ DeviceTraits DeviceTraits::Of(const vulkan::Device& device) {
   const VkPhysicalDeviceLimits& limits = device.limits();
   DeviceTraits traits;
   traits.capabilities = device.capabilities();
+  traits.vulkan_minor = device.physical().vulkan_minor();
   traits.max_storage_buffer_range = limits.maxStorageBufferRange;
-  traits.max_image_extent = limits.maxImageDimension3D;
+  traits.max_image_extent = device.physical().textures.extent;
+  traits.max_image_bytes =
+      std::min(device.physical().textures.bytes, device.physical().max_memory_allocation_size);
   for (size_t i = 0; i < 3; ++i) {
     traits.max_group_count[i] = limits.maxComputeWorkGroupCount[i];
     traits.max_workgroup[i] = limits.maxComputeWorkGroupSize[i];
@@ -31,13 +34,15 @@ TextureExtent TextureExtentOf(const ops::Ints& shape) {
           static_cast<uint64_t>(nchw[0]) * ((static_cast<uint64_t>(nchw[1]) + 3) / 4)};
 }
 
-bool FitsTexture(const ops::Ints& shape, const DeviceTraits& device) {
-  if (shape.size() > 4) return false;
-  const TextureExtent extent = TextureExtentOf(shape);
+bool FitsTexture(const ops::TensorDesc& tensor, const DeviceTraits& device) {
+  if (tensor.shape.size() > 4) return false;
+  const TextureExtent extent = TextureExtentOf(tensor.shape);
   const auto fits = [&](uint64_t texels) {
     return texels > 0 && texels <= device.max_image_extent;
   };
-  return fits(extent.width) && fits(extent.height) && fits(extent.depth);
+  if (!fits(extent.width) || !fits(extent.height) || !fits(extent.depth)) return false;
+  const uint64_t texel = 4 * ElementSize(tensor.dtype);
+  return extent.width * extent.height * extent.depth <= device.max_image_bytes / texel;
 }
 
 }  // namespace spirloom::graph

@@ -14,8 +14,10 @@ namespace spirloom::graph {
 // that Vulkan allows.
 struct DeviceTraits {
   uint64_t capabilities = 0;                      // bit i: ops::Capability i
+  uint32_t vulkan_minor = 1;                      // the x of Vulkan 1.x
   uint64_t max_storage_buffer_range = 134217728;  // bytes
   uint64_t max_image_extent = 256;                // texels, in each dimension of a 3-D image
+  uint64_t max_image_bytes = 1073741824;
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
@@ -36,9 +38,9 @@ std::array<int64_t, 4> PadToNchw(const ops::Ints& shape);
 // `shape` has at most 4 dimensions.
 TextureExtent TextureExtentOf(const ops::Ints& shape);
 
-// Whether texture3d can hold a tensor of this shape on the device: at most 4 dimensions, none
-// empty, and none of its extents too large.
-bool FitsTexture(const ops::Ints& shape, const DeviceTraits& device);
+// Whether texture3d can hold the tensor on the device: at most 4 dimensions, none empty, and
+// neither an extent nor the whole too large.
+bool FitsTexture(const ops::TensorDesc& tensor, const DeviceTraits& device);
 
 }  // namespace spirloom::graph
 

@@ -23,7 +23,7 @@ bool TensorsFit(const ops::KernelInfo& kernel, const ops::Call& call, Storage st
     if (operand.pack_op != nullptr) continue;  // bound is the packed form; its own node is checked
     for (const ops::TensorDesc* tensor : TensorsOf(operand, call)) {
       if (tensor->present && OperandStorage(operand, *tensor, storage) == Storage::kTexture3D &&
-          !FitsTexture(tensor->shape, device)) {
+          !FitsTexture(*tensor, device)) {
         return false;
       }
     }
@@ -46,6 +46,15 @@ std::string Join(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+// What the device lacks for the variant, e.g. "Vulkan 1.2, shader_float16"; empty: nothing.
+std::string Lacking(const ops::VariantRow& row, const DeviceTraits& device) {
+  std::vector<std::string> names = ops::CapabilityNames(row.needs & ~device.capabilities);
+  if (row.vulkan_minor > device.vulkan_minor) {
+    names.insert(names.begin(), "Vulkan 1." + std::to_string(row.vulkan_minor));
+  }
+  return Join(names);
 }
 
 Status FormulaError(const ops::Eval& eval) {
@@ -88,10 +97,9 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry&
       continue;
     }
     SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
-    const uint64_t lacking = variant->row->needs & ~device.capabilities;
-    if (lacking != 0) {
-      fail(ChoiceFailure::kDevice,
-           std::string(variant->name) + " needs " + Join(ops::CapabilityNames(lacking)));
+    const std::string lacking = Lacking(*variant->row, device);
+    if (!lacking.empty()) {
+      fail(ChoiceFailure::kDevice, std::string(variant->name) + " needs " + lacking);
       continue;
     }
     search.choice = {&kernel, *variant};

@@ -21,7 +21,7 @@ enum class ChoiceFailure : uint8_t {
   kStorage,  // no kernel has the storage, or a tensor does not fit it
   kWhen,     // no kernel of that storage can compute the call
   kLibrary,  // the libraries lack the variant; `detail` describes it
-  kDevice,   // the device lacks capabilities; `detail` names them
+  kDevice,   // the device lacks capabilities or is too old; `detail` says so
 };
 
 struct KernelSearch {

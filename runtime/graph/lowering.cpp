@@ -396,12 +396,13 @@ class Lowering {
       for (uint32_t tensor : tensors) {
         if (tensor == kNoTensor) continue;
         const PlanTensor& bound = plan_.tensors[tensor];
-        if (bound.storage() != Storage::kBuffer || bound.size <= device_.max_storage_buffer_range) {
+        if (bound.storage() != Storage::kBuffer ||
+            bound.buffer_size() <= device_.max_storage_buffer_range) {
           continue;
         }
         return Status(StatusCode::kUnsupported,
-                      "Size (" + std::to_string(bound.size) + ") of tensor " + Quote(bound.name) +
-                          " exceeds the device's maxStorageBufferRange (" +
+                      "Size (" + std::to_string(bound.buffer_size()) + ") of tensor " +
+                          Quote(bound.name) + " exceeds the device's maxStorageBufferRange (" +
                           std::to_string(device_.max_storage_buffer_range) + ").");
       }
     }

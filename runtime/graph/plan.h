@@ -29,6 +29,8 @@ struct PlanTensor {
   uint32_t alias_of = kNoTensor;  // the tensor, itself no alias, whose memory this one shares
 
   Storage storage() const { return desc.storage; }
+  // What a buffer for it takes: kernels may read whole vectors of four.
+  uint64_t buffer_size() const { return (uint64_t{size} + 15) / 16 * 16; }
 };
 
 // A call of an op with the kernel chosen for it, or, with `op` null, a copy of the bytes of

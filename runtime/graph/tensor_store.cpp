@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <map>
 #include <utility>
 
 #include "runtime/graph/device_traits.h"
-#include "runtime/graph/memory_planner.h"
 
 namespace spirloom::graph {
 namespace {
-
-// Kernels may read whole vectors of four, so buffers end at a multiple of 16 bytes.
-constexpr uint64_t kBufferGranularity = 16;
 
 uint32_t NextMemoryId() {
   static std::atomic<uint32_t> next{0};
@@ -51,9 +46,8 @@ Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
         resource.image,
         vulkan::Image::CreateUnbound(*device_, extent, vulkan::TexelFormat(source.desc.dtype)));
   } else {
-    const uint64_t size =
-        (source.size + kBufferGranularity - 1) / kBufferGranularity * kBufferGranularity;
-    SPIRLOOM_TRY_ASSIGN(resource.buffer, vulkan::Buffer::CreateUnbound(*device_, size));
+    SPIRLOOM_TRY_ASSIGN(resource.buffer,
+                        vulkan::Buffer::CreateUnbound(*device_, source.buffer_size()));
   }
   return resource;
 }
@@ -67,12 +61,33 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
 
 Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> tensors,
                                              vulkan::MemoryUse use) {
-  struct Pool {
-    std::vector<TensorLifetime> tensors;
-    std::vector<TensorResource*> resources;
-  };
+  SPIRLOOM_TRY_ASSIGN(const Pool all, MakeResources(tensors));
+  std::vector<uint32_t> type_bits;
+  for (const TensorResource* resource : all.resources) {
+    type_bits.push_back(RequirementsOf(*resource).memoryTypeBits);
+  }
+  const std::optional<std::vector<uint32_t>> types =
+      vulkan::ChooseMemoryTypes(device_->physical().memory, type_bits, use);
+  if (!types) {
+    return Status(StatusCode::kUnsupported, "The device has no memory type for this use.");
+  }
+  std::map<uint32_t, Pool> pools;
+  for (size_t i = 0; i < all.tensors.size(); ++i) {
+    Pool& pool = pools[(*types)[i]];
+    pool.tensors.push_back(all.tensors[i]);
+    pool.resources.push_back(all.resources[i]);
+  }
+  AllocatedBytes total;
+  for (const auto& [type, pool] : pools) {
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pool, type, use));
+    total.planned += bytes.planned;
+    total.naive += bytes.naive;
+  }
+  return total;
+}
+
+Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifetime> tensors) {
   Pool all;
-  uint32_t common_bits = std::numeric_limits<uint32_t>::max();
   for (const TensorLifetime& lifetime : tensors) {
     const PlanTensor& tensor = plan_->tensors[lifetime.tensor];
     if (tensor.size == 0) continue;
@@ -82,60 +97,46 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> ten
     }
     TensorResource& resource = resources_[lifetime.tensor];
     resource = std::move(made).value();
-    common_bits &= RequirementsOf(resource).memoryTypeBits;
     all.tensors.push_back(lifetime);
     all.resources.push_back(&resource);
   }
-  if (all.tensors.empty()) return AllocatedBytes();
-  if (vulkan::ChooseMemoryType(device_->physical().memory, common_bits, use).has_value()) {
-    return AllocatePool(all.tensors, all.resources, common_bits, use);
-  }
-  std::map<uint32_t, Pool> pools;
-  for (size_t i = 0; i < all.tensors.size(); ++i) {
-    Pool& pool = pools[RequirementsOf(*all.resources[i]).memoryTypeBits];
-    pool.tensors.push_back(all.tensors[i]);
-    pool.resources.push_back(all.resources[i]);
-  }
-  AllocatedBytes total;
-  for (const auto& [bits, pool] : pools) {
-    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes,
-                        AllocatePool(pool.tensors, pool.resources, bits, use));
-    total.planned += bytes.planned;
-    total.naive += bytes.naive;
-  }
-  return total;
+  return all;
 }
 
-Result<AllocatedBytes> TensorStore::AllocatePool(std::span<const TensorLifetime> tensors,
-                                                 std::span<TensorResource* const> resources,
-                                                 uint32_t type_bits, vulkan::MemoryUse use) {
-  const uint64_t granularity = GranularityOf(resources, *device_);
-  std::vector<MemoryRequest> requests;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const VkMemoryRequirements& needs = RequirementsOf(*resources[i]);
-    const uint64_t size = (needs.size + granularity - 1) / granularity * granularity;
-    requests.push_back(
-        {size, std::max(needs.alignment, granularity), tensors[i].first, tensors[i].last});
-  }
+Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type,
+                                                 vulkan::MemoryUse use) {
+  const std::vector<MemoryRequest> requests = RequestsOf(pool);
   SPIRLOOM_TRY_ASSIGN(const MemoryPlan plan,
                       PlanMemory(requests, device_->physical().max_memory_allocation_size));
   std::vector<uint32_t> ids;
   const size_t first = memories_.size();
   for (uint64_t size : plan.block_size) {
     SPIRLOOM_TRY_ASSIGN(vulkan::DeviceMemory memory,
-                        vulkan::DeviceMemory::Create(*device_, size, type_bits, use));
+                        vulkan::DeviceMemory::Create(*device_, size, uint32_t{1} << type, use));
     memories_.push_back(std::move(memory));
     ids.push_back(NextMemoryId());
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
-    TensorResource& resource = *resources[i];
+    TensorResource& resource = *pool.resources[i];
     SPIRLOOM_TRY(BindTo(resource, memories_[first + slot.block], slot.offset));
     resource.memory = ids[slot.block];
     resource.begin = slot.offset;
     resource.end = slot.offset + requests[i].size;
   }
   return AllocatedBytes{plan.planned_bytes, plan.naive_bytes};
+}
+
+std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {
+  const uint64_t granularity = GranularityOf(pool.resources, *device_);
+  std::vector<MemoryRequest> requests;
+  for (size_t i = 0; i < pool.tensors.size(); ++i) {
+    const VkMemoryRequirements& needs = RequirementsOf(*pool.resources[i]);
+    const uint64_t size = (needs.size + granularity - 1) / granularity * granularity;
+    requests.push_back({size, std::max(needs.alignment, granularity), pool.tensors[i].first,
+                        pool.tensors[i].last});
+  }
+  return requests;
 }
 
 const TensorResource* TensorStore::Find(uint32_t tensor) const {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/graph/memory_planner.h"
 #include "runtime/graph/plan.h"
 #include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/image.h"
@@ -60,10 +61,16 @@ class TensorStore {
   void DetachPlan() { plan_ = nullptr; }
 
  private:
+  // Tensors and what was made for them, which share allocations.
+  struct Pool {
+    std::vector<TensorLifetime> tensors;
+    std::vector<TensorResource*> resources;
+  };
+
   Result<TensorResource> MakeResource(uint32_t tensor) const;
-  Result<AllocatedBytes> AllocatePool(std::span<const TensorLifetime> tensors,
-                                      std::span<TensorResource* const> resources,
-                                      uint32_t type_bits, vulkan::MemoryUse use);
+  Result<Pool> MakeResources(std::span<const TensorLifetime> tensors);
+  std::vector<MemoryRequest> RequestsOf(const Pool& pool) const;
+  Result<AllocatedBytes> AllocatePool(const Pool& pool, uint32_t type, vulkan::MemoryUse use);
 
   const vulkan::Device* device_;
   const Plan* plan_;

@@ -14,11 +14,13 @@
 namespace spirloom::ops {
 
 inline constexpr uint32_t kPackMagic = 0x4b504c53;  // "SLPK"
-inline constexpr uint32_t kPackVersion = 1;
+inline constexpr uint32_t kPackVersion = 2;
 inline constexpr uint32_t kPackAlignment = 64;
 inline constexpr uint32_t kMaxBindings = 16;
 inline constexpr uint32_t kMaxConstants = 12;
 inline constexpr uint32_t kMaxPushBytes = 128;  // what every Vulkan device offers
+inline constexpr uint32_t kMinVulkanMinor = 1;  // what the runtime needs at least
+inline constexpr uint32_t kMaxVulkanMinor = 3;
 
 struct PackHeader {
   uint32_t magic;
@@ -67,7 +69,8 @@ struct VariantRow {
   uint8_t binding_count;   // bindings 0 .. binding_count - 1 of set 0
   uint8_t constant_count;  // specialisation constants 3 .. 3 + constant_count - 1, 4 bytes each
   uint8_t bindings[16];    // BindingType of each binding
-  uint8_t reserved[14];
+  uint8_t vulkan_minor;    // the module is for Vulkan 1.x and newer: 1, 2 or 3
+  uint8_t reserved[13];
 };
 static_assert(sizeof(VariantRow) == 64);
 

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace spirloom::ops {
@@ -10,6 +11,13 @@ namespace {
 
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr uint32_t kSpirvHeaderBytes = 20;
+
+// The newest SPIR-V version that Vulkan 1.1, 1.2 and 1.3 take, as a module's second word has it.
+constexpr std::array<uint32_t, 3> kSpirvVersions = {0x00010300, 0x00010500, 0x00010600};
+
+std::string VersionText(uint32_t version) {
+  return std::to_string(version >> 16 & 0xff) + "." + std::to_string(version >> 8 & 0xff);
+}
 
 Status Invalid(std::string message) { return {StatusCode::kInvalidFile, std::move(message)}; }
 
@@ -140,6 +148,7 @@ Status ShaderPack::CheckVariants() const {
     if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
       return Invalid(Row("Variant", i) + " has a workgroup of size 0.");
     }
+    SPIRLOOM_TRY(CheckTarget(row, i));
     for (size_t b = 0; b < row.binding_count; ++b) {
       if (row.bindings[b] > static_cast<uint8_t>(BindingType::kStorageImage)) {
         return Invalid(Row("Variant", i) + " has binding " + std::to_string(b) +
@@ -148,6 +157,20 @@ Status ShaderPack::CheckVariants() const {
     }
   }
   return {};
+}
+
+Status ShaderPack::CheckTarget(const VariantRow& row, size_t i) const {
+  if (row.vulkan_minor < kMinVulkanMinor || row.vulkan_minor > kMaxVulkanMinor) {
+    return Invalid(Row("Variant", i) + " is for Vulkan 1." + std::to_string(row.vulkan_minor) +
+                   ", not 1." + std::to_string(kMinVulkanMinor) + " to 1." +
+                   std::to_string(kMaxVulkanMinor) + ".");
+  }
+  const uint32_t version = Spirv(row)[1];
+  const uint32_t most = kSpirvVersions[row.vulkan_minor - kMinVulkanMinor];
+  if (version <= most) return {};
+  return Invalid(Row("Variant", i) + " is for Vulkan 1." + std::to_string(row.vulkan_minor) +
+                 ", which takes SPIR-V up to " + VersionText(most) + ", but its module is SPIR-V " +
+                 VersionText(version) + ".");
 }
 
 const VariantRow* ShaderPack::Find(uint64_t key) const {

@@ -37,6 +37,7 @@ class ShaderPack {
   ShaderPack() = default;
   Status CheckHeader() const;
   Status CheckVariants() const;
+  Status CheckTarget(const VariantRow& row, size_t i) const;
   Status CheckModules() const;
 
   std::span<const std::byte> bytes_;

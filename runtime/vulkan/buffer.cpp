@@ -6,11 +6,11 @@ namespace spirloom::vulkan {
 
 Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size) {
   if (size == 0) return Status(StatusCode::kInvalidArgument, "A buffer of 0 bytes is asked for.");
-  const VkDeviceSize limit = device.physical().max_memory_allocation_size;
+  const VkDeviceSize limit = device.physical().max_buffer_size;
   if (size > limit) {
     return Status(StatusCode::kOutOfMemory,
                   "A buffer of " + std::to_string(size) +
-                      " bytes exceeds the device's maxMemoryAllocationSize (" +
+                      " bytes exceeds the largest that the device allows (" +
                       std::to_string(limit) + " bytes).");
   }
   VkBufferCreateInfo info{};

@@ -13,23 +13,6 @@ std::string ExtentText(VkExtent3D extent) {
 
 }  // namespace
 
-VkFormat TexelFormat(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return VK_FORMAT_R32G32B32A32_SFLOAT;
-    case DType::kF16:
-      return VK_FORMAT_R16G16B16A16_SFLOAT;
-    case DType::kI32:
-      return VK_FORMAT_R32G32B32A32_SINT;
-    case DType::kI8:
-      return VK_FORMAT_R8G8B8A8_SINT;
-    case DType::kU8:
-    case DType::kB8:
-      return VK_FORMAT_R8G8B8A8_UINT;
-  }
-  return VK_FORMAT_UNDEFINED;
-}
-
 Result<Image> Image::CreateUnbound(const Device& device, VkExtent3D extent, VkFormat format) {
   const uint32_t least = std::min({extent.width, extent.height, extent.depth});
   const uint32_t greatest = std::max({extent.width, extent.height, extent.depth});
@@ -47,8 +30,8 @@ Result<Image> Image::CreateUnbound(const Device& device, VkExtent3D extent, VkFo
   info.mipLevels = 1;
   info.arrayLayers = 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
-  info.tiling = VK_IMAGE_TILING_OPTIMAL;
-  info.usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
+  info.tiling = kImageTiling;
+  info.usage = kImageUsage;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   info.initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
   VkImage handle = VK_NULL_HANDLE;

@@ -3,12 +3,10 @@
 
 #include "runtime/vulkan/device.h"
 #include "runtime/vulkan/memory.h"
+#include "runtime/vulkan/texture_limits.h"
 #include "spirloom/types.h"
 
 namespace spirloom::vulkan {
-
-// The format of texture3d texels: four elements of `dtype`; b8 is stored as u8.
-VkFormat TexelFormat(DType dtype);
 
 // A 3-D storage and sampled image and its view, always used in layout GENERAL; the first use is a
 // barrier from UNDEFINED. Freed on destruction; the GPU must be done with it.

@@ -65,7 +65,7 @@ Status Instance::Initialize(const InstanceOptions& options) {
                                       .applicationVersion = 0,
                                       .pEngineName = "spirloom",
                                       .engineVersion = 0,
-                                      .apiVersion = VK_API_VERSION_1_3};
+                                      .apiVersion = kApiVersion};
   const VkValidationFeatureEnableEXT enabled =
       VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
   const VkValidationFeaturesEXT features{.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,

@@ -9,6 +9,9 @@
 
 namespace spirloom::vulkan {
 
+// The newest version that is used where a device has it.
+inline constexpr uint32_t kApiVersion = VK_API_VERSION_1_3;
+
 struct InstanceOptions {
   // Turns on VK_LAYER_KHRONOS_validation with synchronisation validation.
   bool validation = false;

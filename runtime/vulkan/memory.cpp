@@ -1,7 +1,7 @@
 #include "runtime/vulkan/memory.h"
 
+#include <algorithm>
 #include <array>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -58,6 +58,25 @@ std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties&
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<uint32_t>> ChooseMemoryTypes(
+    const VkPhysicalDeviceMemoryProperties& memory, std::span<const uint32_t> type_bits,
+    MemoryUse use) {
+  uint32_t common_bits = ~uint32_t{0};
+  std::vector<uint32_t> types;
+  for (uint32_t bits : type_bits) {
+    const std::optional<uint32_t> type = ChooseMemoryType(memory, bits, use);
+    if (!type) return std::nullopt;
+    types.push_back(*type);
+    common_bits &= bits;
+  }
+  const std::optional<uint32_t> common = ChooseMemoryType(memory, common_bits, use);
+  const auto as_good = [&](uint32_t type) {
+    return memory.memoryTypes[type].propertyFlags == memory.memoryTypes[*common].propertyFlags;
+  };
+  if (common && std::ranges::all_of(types, as_good)) std::ranges::fill(types, *common);
+  return types;
 }
 
 Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize size,

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "runtime/vulkan/device.h"
 
@@ -20,6 +22,13 @@ enum class MemoryUse : uint8_t {
 // Absent when none fits.
 std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory,
                                          uint32_t type_bits, MemoryUse use);
+
+// The memory type for each of several resources, given by their memoryTypeBits: one for all, so
+// that they can share allocations, unless that gives one of them a lesser kind of memory than it
+// can have. Absent when nothing fits one of them.
+std::optional<std::vector<uint32_t>> ChooseMemoryTypes(
+    const VkPhysicalDeviceMemoryProperties& memory, std::span<const uint32_t> type_bits,
+    MemoryUse use);
 
 // A VkDeviceMemory, mapped for its whole life unless its use is kDevice. Freed on destruction; the
 // GPU must be done with it, and buffers and images bound to it must be gone or never used again.

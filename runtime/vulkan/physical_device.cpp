@@ -1,10 +1,11 @@
 #include "runtime/vulkan/physical_device.h"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "runtime/ops/capability.h"
 #include "runtime/vulkan/features.h"
+#include "runtime/vulkan/instance.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -88,6 +89,21 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
   return bits;
 }
 
+// Devices that know no such limit have none.
+uint64_t MaxBufferSize(const PhysicalDevice& device) {
+  if (device.properties.apiVersion < VK_API_VERSION_1_3 &&
+      !device.HasExtension(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
+    return std::numeric_limits<uint64_t>::max();
+  }
+  VkPhysicalDeviceMaintenance4Properties maintenance{};
+  maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES;
+  VkPhysicalDeviceProperties2 properties{};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &maintenance;
+  vkGetPhysicalDeviceProperties2(device.handle, &properties);
+  return maintenance.maxBufferSize;
+}
+
 // Asks what only devices of version 1.1 and newer can be asked.
 void QueryProperties2(PhysicalDevice& device) {
   VkPhysicalDeviceDriverProperties driver{};
@@ -106,6 +122,7 @@ void QueryProperties2(PhysicalDevice& device) {
   vkGetPhysicalDeviceProperties2(device.handle, &properties);
 
   device.max_memory_allocation_size = maintenance.maxMemoryAllocationSize;
+  device.max_buffer_size = std::min(MaxBufferSize(device), device.max_memory_allocation_size);
   device.subgroup_size = subgroup.subgroupSize;
   device.capabilities |= SubgroupCapabilities(subgroup);
   if (has_driver) device.info.driver = std::string(driver.driverName) + " " + driver.driverInfo;
@@ -139,6 +156,7 @@ PhysicalDevice Describe(VkPhysicalDevice handle) {
   if (device.properties.apiVersion >= VK_API_VERSION_1_1) {
     device.extensions = ListExtensions(handle);
     QueryProperties2(device);
+    device.textures = QueryTextureLimits(handle);
     FeatureChain features(device.properties.apiVersion, device.extensions);
     features.Query(handle);
     device.capabilities |= features.Capabilities();
@@ -156,6 +174,10 @@ bool PhysicalDevice::HasExtension(const std::string& name) const {
 bool PhysicalDevice::unified_memory() const {
   return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ||
          properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+}
+
+uint32_t PhysicalDevice::vulkan_minor() const {
+  return VK_API_VERSION_MINOR(std::min(properties.apiVersion, kApiVersion));
 }
 
 Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/vulkan/instance.h"
+#include "runtime/vulkan/texture_limits.h"
 #include "runtime/vulkan/vk.h"
 #include "spirloom/runtime.h"
 
@@ -20,6 +21,8 @@ struct PhysicalDevice {
   VkPhysicalDeviceProperties properties{};  // with .limits
   VkPhysicalDeviceMemoryProperties memory{};
   uint64_t max_memory_allocation_size = 0;
+  uint64_t max_buffer_size = 0;  // at most max_memory_allocation_size
+  TextureLimits textures;
   // Bit i: ops::Capability i.
   uint64_t capabilities = 0;
   uint32_t subgroup_size = 0;
@@ -34,6 +37,9 @@ struct PhysicalDevice {
   // Whether the host can map the memory that the device computes in at no cost: integrated and CPU
   // devices.
   bool unified_memory() const;
+
+  // The x of the Vulkan 1.x that the device offers us: no newer than what the instance asks for.
+  uint32_t vulkan_minor() const;
 };
 
 // Lists the devices in the order in which an index selects them: discrete, integrated, other, cpu,

@@ -51,6 +51,7 @@ TEST_F(CompilerPackTest, BytesDoNotDependOnThreads) {
 TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   AddVariants(7);
   manifest_["variants"][2]["key"] = uint64_t{5} << 32;
+  manifest_["variants"][3]["target"] = "vulkan1.3";
   for (size_t i = 3; i < 7; ++i) manifest_["variants"][i]["key"] = (uint64_t{5} << 32) + i;
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
@@ -71,6 +72,8 @@ TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   EXPECT_EQ(row->push_bytes, 20);
   EXPECT_EQ(row->constant_count, 1);
   EXPECT_EQ(row->workgroup[0], 64);
+  EXPECT_EQ(row->vulkan_minor, 1);
+  EXPECT_EQ(pack->variants()[3].vulkan_minor, 3);
   // v2 has the code of v1.
   EXPECT_EQ(row->module, pack->variants()[1].module);
   EXPECT_NE(row->module, pack->variants()[0].module);

@@ -47,14 +47,30 @@ TEST(GroupCounts, RefusesWhatTheDeviceCannot) {
   EXPECT_FALSE(GroupCounts({int64_t{1} << 40, 1, 1}, {64, 1, 1}, DeviceTraits()).ok());
 }
 
+ops::TensorDesc Tensor(ops::Ints shape, DType dtype = DType::kF32) {
+  ops::TensorDesc desc;
+  desc.dtype = dtype;
+  desc.shape = shape;
+  return desc;
+}
+
 TEST(FitsTexture, ChecksRankAndExtents) {
   const DeviceTraits device;
-  EXPECT_TRUE(FitsTexture({}, device));
-  EXPECT_TRUE(FitsTexture({2, 512, 256, 256}, device));
-  EXPECT_FALSE(FitsTexture({2, 513, 256, 256}, device));
-  EXPECT_FALSE(FitsTexture({1, 1, 257}, device));
-  EXPECT_FALSE(FitsTexture({1, 1, 1, 1, 1}, device));
-  EXPECT_FALSE(FitsTexture({1, 0}, device));
+  EXPECT_TRUE(FitsTexture(Tensor({}), device));
+  EXPECT_TRUE(FitsTexture(Tensor({2, 512, 256, 256}), device));
+  EXPECT_FALSE(FitsTexture(Tensor({2, 513, 256, 256}), device));
+  EXPECT_FALSE(FitsTexture(Tensor({1, 1, 257}), device));
+  EXPECT_FALSE(FitsTexture(Tensor({1, 1, 1, 1, 1}), device));
+  EXPECT_FALSE(FitsTexture(Tensor({1, 0}), device));
+}
+
+TEST(FitsTexture, ChecksTheBytesOfAllTexels) {
+  DeviceTraits device;
+  device.max_image_bytes = 2 * 3 * 4 * 16;  // a texel is four elements, used or not
+  EXPECT_TRUE(FitsTexture(Tensor({5, 4, 3}), device));
+  EXPECT_TRUE(FitsTexture(Tensor({13, 3, 2}), device));
+  EXPECT_FALSE(FitsTexture(Tensor({17, 3, 2}), device));
+  EXPECT_TRUE(FitsTexture(Tensor({17, 3, 2}, DType::kF16), device));
 }
 
 }  // namespace

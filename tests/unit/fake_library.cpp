@@ -151,6 +151,7 @@ PackBytes MakeVariants() {
   struct Variant {
     uint8_t bindings;
     uint64_t needs;
+    uint8_t vulkan_minor = 1;
   };
   std::map<uint64_t, Variant> variants;
   for (Storage storage : {kBuffer, kTexture3D}) {
@@ -164,7 +165,7 @@ PackBytes MakeVariants() {
     variants[KeyOf(kernel, DType::kF32, kBuffer)] = {2, 0};
   }
   variants[KeyOf(kInt8, DType::kF32, kBuffer)] = {
-      2, ops::CapabilityBit(ops::Capability::kStorageBuffer8Bit)};
+      2, ops::CapabilityBit(ops::Capability::kStorageBuffer8Bit), /*vulkan_minor=*/2};
   std::vector<uint64_t> keys;
   for (const auto& [key, variant] : variants) keys.push_back(key);
   PackBytes pack = MakePack(keys, /*library_digest=*/1);
@@ -176,6 +177,7 @@ PackBytes MakeVariants() {
     row.constant_count = 0;
     row.push_bytes = 0;
     row.needs = variant.needs;
+    row.vulkan_minor = variant.vulkan_minor;
   }
   Reseal(pack);
   return pack;

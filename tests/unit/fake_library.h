@@ -5,7 +5,7 @@
 //   test.view(x, shape)   a view; its kernel is buffer only
 //   test.linear(x, w)     w is packed by test.pack, in a buffer
 //   test.pack(w)          buffer only
-//   test.int8(x)          needs 8-bit storage
+//   test.int8(x)          needs Vulkan 1.2 and 8-bit storage
 //   spirloom.copy         any storage to any other; f32 only
 #ifndef SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_
 #define SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_

@@ -247,10 +247,15 @@ TEST(Lowering, WhatTheDeviceLacksIsNamed) {
   b.file.outputs = {b.Call("test.int8", {TensorArg(b.Input("x", {3}))}, {3})};
   const Status status = LowerFile(b.file).status();
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(status.message(), HasSubstr("needs storage_buffer_8bit (node 0 ('t1', test.int8))"));
-  DeviceTraits able;
-  able.capabilities = ~uint64_t{0};
-  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, able).ok());
+  EXPECT_THAT(status.message(),
+              HasSubstr("needs Vulkan 1.2, storage_buffer_8bit (node 0 ('t1', test.int8))"));
+  DeviceTraits device;
+  device.capabilities = ~uint64_t{0};
+  const Status old = LowerFile(b.file, Storage::kAuto, device).status();
+  EXPECT_EQ(old.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(old.message(), HasSubstr("needs Vulkan 1.2 (node 0"));
+  device.vulkan_minor = 2;
+  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, device).ok());
 }
 
 TEST(Lowering, DeclaredShapesMustBeTheComputedOnes) {
@@ -302,6 +307,18 @@ TEST(Lowering, TensorsBeyondTheBindingLimitAreNamed) {
   EXPECT_THAT(
       status.message(),
       HasSubstr("Size (400) of tensor 'x' exceeds the device's maxStorageBufferRange (399)"));
+}
+
+TEST(Lowering, ThePaddingOfBuffersCountsTowardsTheBindingLimit) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  b.file.outputs = {b.Add(x, x, {3})};
+  DeviceTraits device;
+  device.max_storage_buffer_range = 15;
+  EXPECT_THAT(LowerFile(b.file, Storage::kAuto, device).status().message(),
+              HasSubstr("Size (16) of tensor 'x' exceeds"));
+  device.max_storage_buffer_range = 16;
+  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, device).ok());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace spirloom::vulkan {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -49,6 +50,27 @@ TEST(ChooseMemoryType, NothingFits) {
   EXPECT_EQ(
       ChooseMemoryType(Types({kLocal | VK_MEMORY_PROPERTY_PROTECTED_BIT}), ~0U, MemoryUse::kDevice),
       std::nullopt);
+}
+
+TEST(ChooseMemoryTypes, OneForAllWhereItIsAsGoodForEach) {
+  const auto memory = Types({kVisible, kLocal, kLocal});
+  const std::vector<uint32_t> buffer_and_image{0b111, 0b100};
+  EXPECT_THAT(*ChooseMemoryTypes(memory, buffer_and_image, MemoryUse::kDevice), ElementsAre(2, 2));
+  EXPECT_THAT(*ChooseMemoryTypes(memory, {}, MemoryUse::kDevice), ElementsAre());
+}
+
+TEST(ChooseMemoryTypes, NoneTakesALesserKindToShare) {
+  const auto memory = Types({kLocal, kVisible, kLocal});
+  // All could live in host memory, which no resource of a discrete device should.
+  const std::vector<uint32_t> buffer_and_image{0b011, 0b110};
+  EXPECT_THAT(*ChooseMemoryTypes(memory, buffer_and_image, MemoryUse::kDevice), ElementsAre(0, 2));
+  const std::vector<uint32_t> disjoint{0b001, 0b100, 0b001};
+  EXPECT_THAT(*ChooseMemoryTypes(memory, disjoint, MemoryUse::kDevice), ElementsAre(0, 2, 0));
+}
+
+TEST(ChooseMemoryTypes, NothingFitsOne) {
+  const std::vector<uint32_t> bits{0b01, 0b10};
+  EXPECT_EQ(ChooseMemoryTypes(Types({kVisible, kLocal}), bits, MemoryUse::kUpload), std::nullopt);
 }
 
 class MemoryTest : public testing::DeviceTest {};
@@ -103,11 +125,11 @@ TEST_F(MemoryTest, BuffersShareMemory) {
 }
 
 TEST_F(MemoryTest, RefusesWhatTheDeviceCannotHold) {
-  const VkDeviceSize limit = device().physical().max_memory_allocation_size;
+  const VkDeviceSize limit = device().physical().max_buffer_size;
   if (limit < ~VkDeviceSize{0} - 64) {
     const Status buffer = Buffer::Create(device(), limit + 1, MemoryUse::kDevice).status();
     EXPECT_EQ(buffer.code(), StatusCode::kOutOfMemory);
-    EXPECT_THAT(buffer.message(), HasSubstr("maxMemoryAllocationSize"));
+    EXPECT_THAT(buffer.message(), HasSubstr("exceeds the largest that the device allows"));
   }
   const Status huge =
       DeviceMemory::Create(device(), ~VkDeviceSize{0}, ~0U, MemoryUse::kDevice).status();
@@ -124,6 +146,13 @@ TEST_F(MemoryTest, ImagesOfEveryType) {
     EXPECT_NE(image->view(), VkImageView{});
     EXPECT_EQ(image->extent().height, 5U);
   }
+}
+
+TEST_F(MemoryTest, TextureLimitsAreAtLeastVulkans) {
+  const TextureLimits& limits = device().physical().textures;
+  EXPECT_GE(limits.extent, 256U);
+  EXPECT_GE(limits.bytes, uint64_t{1} << 31);
+  EXPECT_GE(device().physical().max_buffer_size, uint64_t{1} << 30);
 }
 
 TEST_F(MemoryTest, RefusesImagesBeyondTheLimits) {

@@ -49,6 +49,7 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest) {
     row.binding_count = 2;
     row.bindings[1] = static_cast<uint8_t>(ops::BindingType::kStorageImage);
     row.constant_count = 1;
+    row.vulkan_minor = 1;
   }
   pack.module(0) = {.offset = code,
                     .size = sizeof(kModuleWords),

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
+#include <string>
 
 #include "compiler/pack_writer.h"
 #include "tests/unit/runtime/pack_builder.h"
@@ -24,7 +26,7 @@ Status OpenStatus(PackBytes& pack, PackCheck check = PackCheck::kStructure) {
 
 // Expects that the pack, after `alter`, is refused with a message that has `text`.
 template <typename Alter>
-void ExpectRefused(const Alter& alter, const char* text,
+void ExpectRefused(const Alter& alter, const std::string& text,
                    StatusCode code = StatusCode::kInvalidFile) {
   PackBytes pack = GoodPack();
   alter(pack);
@@ -80,7 +82,7 @@ TEST(ShaderPack, ReadsWhatTheCompilerWrites) {
 
 TEST(ShaderPack, RefusesTheHeader) {
   ExpectRefused([](PackBytes& p) { p.header().magic = 1; }, "do not begin as a shader pack");
-  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 1",
+  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 2",
                 StatusCode::kUnsupported);
   ExpectRefused([](PackBytes& p) { p.header().size -= 4; }, "says it has");
   ExpectRefused([](PackBytes& p) { p.header().variants_offset += 8; },
@@ -113,6 +115,24 @@ TEST(ShaderPack, RefusesVariants) {
   ExpectRefused([](PackBytes& p) { p.variant(0).push_bytes = 6; }, "6 push-constant bytes");
   ExpectRefused([](PackBytes& p) { p.variant(0).workgroup[2] = 0; }, "workgroup of size 0");
   ExpectRefused([](PackBytes& p) { p.variant(0).bindings[1] = 3; }, "binding 1 of unknown type 3");
+}
+
+TEST(ShaderPack, RefusesTargets) {
+  for (uint8_t minor : {uint8_t{0}, uint8_t{4}, uint8_t{255}}) {
+    ExpectRefused([=](PackBytes& p) { p.variant(1).vulkan_minor = minor; },
+                  "Variant 1 of the shader pack is for Vulkan 1." + std::to_string(minor) +
+                      ", not 1.1 to 1.3.");
+  }
+  // The module's second word is its SPIR-V version.
+  const auto set_version = [](PackBytes& p, uint32_t version) {
+    std::memcpy(p.bytes().data() + p.module(0).offset + 4, &version, sizeof(version));
+  };
+  ExpectRefused([&](PackBytes& p) { set_version(p, 0x00010500); },
+                "for Vulkan 1.1, which takes SPIR-V up to 1.3, but its module is SPIR-V 1.5.");
+  PackBytes newer = GoodPack();
+  for (size_t i = 0; i < newer.header().variant_count; ++i) newer.variant(i).vulkan_minor = 2;
+  set_version(newer, 0x00010500);
+  EXPECT_TRUE(OpenStatus(newer).ok()) << OpenStatus(newer).message();
 }
 
 TEST(ShaderPack, RefusesANameWithoutEnd) {
