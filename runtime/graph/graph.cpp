@@ -35,12 +35,13 @@ std::string Quote(std::string_view name) {
   return quoted + "'";
 }
 
+std::string DescribeTensor(const Tensor& tensor, size_t index) {
+  const std::string text = "tensor " + std::to_string(index);
+  return tensor.name.empty() ? text : text + " (" + Quote(tensor.name) + ")";
+}
+
 std::string DescribeTensor(const Graph& graph, size_t index) {
-  std::string text = "tensor " + std::to_string(index);
-  if (index < graph.tensors.size() && !graph.tensors[index].name.empty()) {
-    text += " (" + Quote(graph.tensors[index].name) + ")";
-  }
-  return text;
+  return DescribeTensor(index < graph.tensors.size() ? graph.tensors[index] : Tensor(), index);
 }
 
 std::string DescribeNode(const Node& node, size_t index) {

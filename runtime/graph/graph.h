@@ -72,6 +72,7 @@ struct Graph {
 std::string Quote(std::string_view name);
 
 // Returns e.g. "tensor 3 ('conv1.weight')", "node 7 ('/features/conv', aten.convolution)".
+std::string DescribeTensor(const Tensor& tensor, size_t index);
 std::string DescribeTensor(const Graph& graph, size_t index);
 std::string DescribeNode(const Node& node, size_t index);
 

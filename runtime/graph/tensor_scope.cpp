@@ -1,0 +1,16 @@
+#include "runtime/graph/tensor_scope.h"
+
+namespace spirloom::graph {
+
+TensorScope::TensorScope(const Graph& graph) : graph_(graph) {
+  for (const Tensor& tensor : graph.tensors) defined_.push_back(tensor.constant >= 0);
+}
+
+Status TensorScope::CheckIndex(uint32_t tensor) const {
+  if (tensor < graph_.tensors.size()) return Status();
+  return Status(StatusCode::kInvalidFile, "Tensor index (" + std::to_string(tensor) +
+                                              ") is out of range of " +
+                                              std::to_string(graph_.tensors.size()) + " tensors.");
+}
+
+}  // namespace spirloom::graph
