@@ -54,7 +54,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     sidecar = templates.sidecar(template.text)
     fields = own
     if sidecar is not None:
-        known = (*_SIDECAR_KEYS, "test_shapes")
+        known = (*_SIDECAR_KEYS, "spec", "test_shapes")
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
         fields = Fields.of(_merged(sidecar, own.node), "a kernel", _KEYS)
     name = own.scalar("name") or stem
@@ -84,8 +84,8 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
 
 
 def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
-    """Kernel keys of both; params and test_shapes are read apart."""
-    kept = [e for e in sidecar.entries if e.key.text not in ("params", "test_shapes")]
+    """Kernel keys of both; the others are read apart."""
+    kept = [e for e in sidecar.entries if e.key.text not in ("params", "spec", "test_shapes")]
     return merge(Mapping(sidecar.position, tuple(kept)), own)
 
 

@@ -14,6 +14,7 @@ from codegen.kernels import load_kernel
 from codegen.op import Op
 from codegen.packing import link_packs
 from codegen.reference import load_reference
+from codegen.shared_spec import completed
 from codegen.signature import Signature, load_signature
 from codegen.spec import Kernel, TestCase, Variant
 from codegen.templates import Folder, Templates
@@ -76,7 +77,7 @@ def load_folders(spec_folders: Iterable[Folder], templates: Templates) -> Librar
 
 def load_op(spec: SourceFile, templates: Templates) -> Op:
     """One spec, without what depends on the others: kernel numbers, packing ops and variants."""
-    fields = Fields.of(read_yaml(spec), "a spec", _KEYS)
+    fields = completed(Fields.of(read_yaml(spec), "a spec", _KEYS), templates)
     stem_text = spec.path.stem
     stem = Scalar(fields.node.position, stem_text, False, False)
     check_name(stem, "Spec file", lower=True)

@@ -81,3 +81,22 @@ def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     if np.issubdtype(a.dtype, np.integer):
         return np.where(np.isfinite(result), np.trunc(result), 0).astype(np.int64)
     return result
+
+
+def nan_to_num(x: Array, nan: float, posinf: float, neginf: float) -> Array:
+    """NaN and the infinities replaced; infinite replacements are the greatest finite float's."""
+    top = float(np.finfo(np.float32).max)
+    return np.nan_to_num(x, nan=nan, posinf=min(posinf, top), neginf=max(neginf, -top))
+
+
+def remainder(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """What is left of a / b rounded down, by PyTorch's rule: NumPy's differs for infinite b."""
+    left = np.fmod(a, b)
+    return np.where((left != 0) & ((left < 0) != (b < 0)), left + b, left)
+
+
+def divide_rounding(a: NDArray[Any], b: NDArray[Any], rounding_mode: str) -> NDArray[Any]:
+    """a / b rounded to zero or down; integers by 0 give 0, as in NumPy."""
+    if rounding_mode == "floor":
+        return np.floor_divide(a, b)
+    return np.where((b == 0) & (a.dtype.kind == "i"), 0, np.trunc(a / b)).astype(a.dtype)

@@ -24,3 +24,54 @@ def log_softmax(x: Array, dim: int) -> Array:
 def softmax(x: Array, dim: int) -> Array:
     """exp(x) / sum(exp(x)) along dim."""
     return np.exp(log_softmax(x, dim))
+
+
+def var(x: Array, dim: list[int], keepdim: bool, correction: float) -> Array:
+    """Squares off the mean over (count - correction); NaN or inf where that is not positive."""
+    with np.errstate(all="ignore"):
+        off = x - mean(x, dim, True)
+        count = np.prod([x.shape[d] for d in dim])
+        total = (off * off).sum(axis=tuple(dim), keepdims=keepdim)
+        return np.asarray(total / np.maximum(count - correction, 0))
+
+
+def std(x: Array, dim: list[int], keepdim: bool, correction: float) -> Array:
+    """The root of the variance."""
+    return np.sqrt(var(x, dim, keepdim, correction))
+
+
+def logsumexp(x: Array, dim: list[int], keepdim: bool) -> Array:
+    """log(sum(exp(x))) over dims."""
+    return np.asarray(np.logaddexp.reduce(_last(x, dim), axis=-1)).reshape(
+        _reduced_shape(x, dim, keepdim)
+    )
+
+
+def vector_norm(x: Array, dim: list[int], keepdim: bool, ord: float) -> Array:
+    """NumPy's norm of vectors."""
+    rows = _last(x, dim)
+    flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
+    return np.array([np.linalg.norm(row, ord) for row in flat]).reshape(_reduced_shape(x, dim, keepdim))
+
+
+def argmax(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
+    """The place of the greatest element."""
+    return np.argmax(x, axis=dim, keepdims=keepdim)
+
+
+def argmin(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
+    """The place of the least element."""
+    return np.argmin(x, axis=dim, keepdims=keepdim)
+
+
+def _last(x: Array, dim: list[int]) -> Array:
+    """x with the dims made one, the last."""
+    dims = [d % x.ndim for d in dim]
+    kept = [d for d in range(x.ndim) if d not in dims]
+    count = int(np.prod([x.shape[d] for d in dims]))
+    return x.transpose(kept + dims).reshape([x.shape[d] for d in kept] + [count])
+
+
+def _reduced_shape(x: Array, dim: list[int], keepdim: bool) -> list[int]:
+    dims = [d % x.ndim for d in dim]
+    return [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]

@@ -16,6 +16,8 @@ from codegen.vocabulary import DType
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 
+from pointwise_forms import FORMS  # noqa: E402  (it needs PyTorch)
+
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
 TORCH_DTYPES = {
@@ -66,6 +68,7 @@ def attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> 
 
 # Where PyTorch's operator takes other args than ours.
 OWN_FORMS: dict[str, Callable[..., Any]] = {
+    **FORMS,
     "aten.add.Tensor": lambda a, b, alpha, *act: activate(a + _like(a, alpha) * b, *act),
     "aten.sub.Tensor": lambda a, b, alpha: a - _like(a, alpha) * b,
     "aten.div.Tensor": lambda a, b: torch.div(a.double(), b.double()),

@@ -1,0 +1,46 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+#define TYPE float
+#define LEAST (-INF)
+#define GREATEST INF
+
+// The dense index in x of the element at position `kept` of y and `k` of the reduced dims.
+int index_in_x(int kept, int k) {
+  if (ADJACENT) {
+    int within = take(kept, inner);
+    return (kept * count + k) * inner + within;
+  }
+  int index = 0;
+  int stride = 1;
+  for (int d = 7; d >= 0; d--) {
+    index += (take(kept, y_shape[d]) + take(k, reduced_shape[d])) * stride;
+    stride *= y_shape[d] * reduced_shape[d];
+  }
+  return index;
+}
+
+bool reduce_combine(bool total, bool v) { return total && v; }
+bool reduce_term(TYPE v) { return v != TYPE(0); }
+bool reduce_finish(bool total) { return total; }
+
+bool reduce(int i, ivec4 x_sizes) {
+  bool total = true;
+  for (int begin = 0; begin < count; begin += 64) {
+    bool run = true;
+    for (int k = begin; k < min(begin + 64, count); k++) {
+      run = reduce_combine(run, reduce_term(x_flat(index_in_x(i, k), x_sizes)));
+    }
+    total = reduce_combine(total, run);
+  }
+  return reduce_finish(total);
+}
+
+bool value(int i) {
+  ivec4 x_sizes = ivec4(y_shape[4], y_shape[5], y_shape[6], y_shape[7]) *
+                  ivec4(reduced_shape[4], reduced_shape[5], reduced_shape[6], reduced_shape[7]);
+  return reduce(i, x_sizes);
+}
+

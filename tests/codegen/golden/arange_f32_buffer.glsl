@@ -1,0 +1,8 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+float value(int i) {
+  return float(start + step * float(i));
+}
+

@@ -1,0 +1,18 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+#define TYPE float
+
+void main() {
+  int row = flat_index();
+  if (row >= rows) return;
+  int within = take(row, inner);
+  int first = row * count * inner + within;
+  TYPE total = TYPE(1);
+  for (int k = 0; k < count; k++) {
+    TYPE v = x_at(first + k * inner);
+    total = total * v;
+    y_put(first + k * inner, total);
+  }
+}

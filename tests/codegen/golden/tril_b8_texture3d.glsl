@@ -1,0 +1,12 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+bool value(int i) {
+  int rest = i;
+  int column = take(rest, y_sizes[3]);
+  int row = take(rest, y_sizes[2]);
+  bool v = x_flat(i, IVEC4(y_sizes));
+  return column - row <= diagonal ? v : bool(0);
+}
+
