@@ -1,0 +1,20 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+#define SIZES(s) ivec4(s[4], s[5], s[6], s[7])
+
+float value(int i) {
+  ivec3 index = ivec3(0);
+  ivec3 stride = ivec3(1);
+  for (int d = 7; d >= 0; d--) {
+    ivec3 sizes = ivec3(condition_shape[d], a_shape[d], b_shape[d]);
+    int size = max(sizes.x, max(sizes.y, sizes.z));
+    index += take(i, size) * stride * ivec3(notEqual(sizes, ivec3(1)));
+    stride *= sizes;
+  }
+  if (condition_flat(index.x, SIZES(condition_shape))) return a_flat(index.y, SIZES(a_shape));
+  return b_flat(index.z, SIZES(b_shape));
+}
+
