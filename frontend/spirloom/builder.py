@@ -20,11 +20,15 @@ class Builder:
 
     def emit(self, op: str, **args: object) -> Tensor:
         """Appends a call and returns its first output; raises OpError if it cannot be made."""
+        return self.emit_all(op, **args)[0]
+
+    def emit_all(self, op: str, **args: object) -> tuple[Tensor, ...]:
+        """Appends a call and returns all of its outputs; raises OpError if it cannot be made."""
         values = self.library.complete(op, args)
         types = self.library.infer(op, values)
         outputs = tuple(Tensor(self.name, dtype, shape) for shape, dtype in types)
         self.graph.nodes.append(Node(op, values, outputs, self.name))
-        return outputs[0]
+        return outputs
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
         """A constant of rank 0."""

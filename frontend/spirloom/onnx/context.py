@@ -139,8 +139,12 @@ class NodeContext:
         """Axes given as an attribute (older opsets) or as a constant input (newer ones)."""
         return self.integers("axes") if self.has("axes") else self.constant_ints(index)
 
+    def uses_output(self, index: int) -> bool:
+        """Whether the model uses an output."""
+        return index < len(self.node.output) and self.node.output[index] in self._used
+
     def refuse_extra_outputs(self, count: int = 1) -> None:
         """Unsupported if the model uses an output beyond the first `count`."""
-        extra = [name for name in list(self.node.output)[count:] if name in self._used]
+        extra = [n for i, n in enumerate(self.node.output) if i >= count and self.uses_output(i)]
         if extra:
             raise Unsupported(f"its further output '{extra[0]}' is not supported")

@@ -5,7 +5,7 @@
 #define TYPE float
 #define FINISH(y) activate(y)
 
-float combine(TYPE a, TYPE b) {
+float combine(TYPE a, float b) {
   return a + b * TYPE(alpha);
 }
 

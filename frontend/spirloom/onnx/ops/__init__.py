@@ -4,11 +4,13 @@ from spirloom.onnx.ops import (
     arrange,
     convolution,
     elementwise,
+    indexing,
     matmul,
     normalize,
     pool,
     reduce,
     resize,
+    sampling,
     shape,
 )
 
@@ -16,10 +18,12 @@ __all__ = [
     "arrange",
     "convolution",
     "elementwise",
+    "indexing",
     "matmul",
     "normalize",
     "pool",
     "reduce",
     "resize",
+    "sampling",
     "shape",
 ]

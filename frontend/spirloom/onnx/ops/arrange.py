@@ -103,9 +103,16 @@ def pad(ctx: NodeContext) -> Tensor:
         before[dim], after[dim] = pads[i], pads[i + len(dims)]
     if mode == "constant":
         return ctx.build.pad(x, before, after, _pad_value(ctx))
-    modes = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
+    modes = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
     if mode not in modes or min(before + after) < 0:
         raise Unsupported(f"mode '{mode}' with pads {pads} is not supported")
+    reach = {"reflect": 1, "edge": -max(before + after, default=0), "wrap": 0}[mode]
+    most = [max(pair) for pair in zip(before, after, strict=True)]
+    if all(p <= n - reach for p, n in zip(most, x.shape, strict=True)) and min(x.shape) > 0:
+        pairs = zip(reversed(before), reversed(after), strict=True)
+        amounts = tuple(amount for pair in pairs for amount in pair)
+        return ctx.build.emit("aten.pad", x=x, pad=amounts, mode=modes[mode])
+    # Beyond what PyTorch's pads reach, the rule goes on.
     for dim in (d for d in range(rank) if before[d] or after[d]):
         fold.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
         indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
 
-from spirloom.builder import Builder
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.table import Unsupported, converts
-from spirloom.onnx.window import Window, read_window
+from spirloom.onnx.window import Window, read_window, spatial
 
 
 @converts("Conv")
 def conv(ctx: NodeContext) -> Tensor:
-    x, weight = planar(ctx, ctx.tensor(0)), planar(ctx, ctx.tensor(1))
+    x, weight = at_least_planar(ctx, ctx.tensor(0)), at_least_planar(ctx, ctx.tensor(1))
     window = read_window(ctx, weight.shape[2:], x.shape[2:])
     x, padding = window.pad_evenly(ctx.build, x, 0.0)
     y = ctx.build.emit(
-        "aten.convolution",
+        "aten.convolution" if len(x.shape) == 4 else "aten.conv3d",
         x=x,
         weight=weight,
         bias=ctx.optional_tensor(2),
@@ -29,66 +29,69 @@ def conv(ctx: NodeContext) -> Tensor:
     return restore_rank(ctx, y)
 
 
-def planar(ctx: NodeContext, x: Tensor) -> Tensor:
-    """A tensor of rank 3 or 4 as one of rank 4: [N, C, L] becomes [N, C, 1, L]."""
+def at_least_planar(ctx: NodeContext, x: Tensor) -> Tensor:
+    """A tensor of rank 3 to 5 as one of rank 4 or 5: [N, C, L] becomes [N, C, 1, L]."""
     if len(x.shape) == 3:
         return ctx.build.view(x, [*x.shape[:2], 1, x.shape[2]])
-    if len(x.shape) != 4:
-        raise Unsupported(f"a tensor of rank {len(x.shape)} is not supported; 3 and 4 are")
+    if len(x.shape) not in (4, 5):
+        raise Unsupported(f"a tensor of rank {len(x.shape)} is not supported; 3, 4 and 5 are")
     return x
 
 
 def restore_rank(ctx: NodeContext, y: Tensor) -> Tensor:
-    """The result of a planar computation in the rank of the node's input."""
-    if len(ctx.tensor(0).shape) == 4:
+    """The result of a computation on planes in the rank of the node's input."""
+    if len(ctx.tensor(0).shape) != 3:
         return y
     return ctx.build.view(y, [*y.shape[:2], y.shape[3]])
 
 
 @converts("ConvTranspose")
 def conv_transpose(ctx: NodeContext) -> Tensor:
-    """A convolution of the input with zeros put between its elements, by the flipped kernel."""
-    if ctx.has("output_shape") or ctx.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        raise Unsupported("output_shape and auto_pad are not supported; give pads")
-    x, weight = planar(ctx, ctx.tensor(0)), planar(ctx, ctx.tensor(1))
-    if weight.data is None:
-        raise Unsupported("its weight must be a constant")
-    groups = ctx.integer("group", 1)
-    inputs, outputs, *kernel = weight.shape
-    if groups < 1 or inputs % groups:
-        raise Unsupported(f"{inputs} channels do not split into {groups} groups")
-    flipped = weight.data.reshape(groups, inputs // groups, outputs, *kernel)
-    flipped = np.flip(flipped.swapaxes(1, 2), (3, 4)).reshape(-1, inputs // groups, *kernel)
-    window = read_window(ctx, kernel, x.shape[2:])
-    extra = ctx.integers("output_padding") or [0]
-    extra = [0] * (2 - len(extra)) + extra
-    x = _spread(ctx.build, x, window)
-    full = [d * (k - 1) for d, k in zip(window.dilation, kernel, strict=True)]
-    before = [f - p for f, p in zip(full, window.before, strict=True)]
-    after = [f - p + e for f, p, e in zip(full, window.after, extra, strict=True)]
+    x, weight = at_least_planar(ctx, ctx.tensor(0)), at_least_planar(ctx, ctx.tensor(1))
+    dims = len(weight.shape) - 2
+    window = read_window(ctx, weight.shape[2:], x.shape[2:])
+    extra = spatial(ctx.integers("output_padding"), 0, dims, "output_padding")
+    window, extra = _resized(ctx, window, x.shape[2:], extra)
+    if min(*window.before, *window.after) < 0:
+        raise Unsupported("negative pads are not supported")
+    padding = tuple(min(pair) for pair in zip(window.before, window.after, strict=True))
     y = ctx.build.emit(
-        "aten.convolution",
-        x=ctx.build.pad(x, [0, 0, *before], [0, 0, *after], 0.0),
-        weight=ctx.build.constant(np.ascontiguousarray(flipped)),
+        "aten.conv_transpose2d.input" if dims == 2 else "aten.conv_transpose3d.input",
+        x=x,
+        weight=weight,
         bias=ctx.optional_tensor(2),
+        stride=window.stride,
+        padding=padding,
+        output_padding=extra,
+        groups=ctx.integer("group", 1),
         dilation=window.dilation,
-        groups=groups,
     )
+    for d in range(dims):
+        first, last = window.before[d] - padding[d], window.after[d] - padding[d]
+        y = ctx.build.slice(y, 2 + d, first, max(y.shape[2 + d] - last, first))
     return restore_rank(ctx, y)
 
 
-def _spread(build: Builder, x: Tensor, window: Window) -> Tensor:
-    """x with stride − 1 zeros between neighbours in height and width."""
-    n, c, height, width = x.shape
-    rows, columns = window.stride
-    if columns > 1:
-        x = build.view(x, [n * c * height, width, 1])
-        x = build.pad(x, [0, 0, 0], [0, 0, columns - 1], 0.0)
-        width *= columns
-    if rows > 1:
-        x = build.view(x, [n * c, height, 1, width])
-        x = build.pad(x, [0, 0, 0, 0], [0, 0, rows - 1, 0], 0.0)
-        height *= rows
-    x = build.view(x, [n, c, height, width])
-    x = build.slice(x, 2, 0, height - (rows - 1))
-    return build.slice(x, 3, 0, width - (columns - 1))
+def _resized(
+    ctx: NodeContext, window: Window, size: Sequence[int], extra: tuple[int, ...]
+) -> tuple[Window, tuple[int, ...]]:
+    """The padding and output padding that give the wanted size, where the node names one."""
+    mode, dims = ctx.text("auto_pad", "NOTSET"), len(size)
+    wanted = ctx.integers("output_shape")
+    if wanted is not None:
+        target = spatial(wanted[-dims:], 1, dims, "output_shape")
+    elif mode in ("SAME_UPPER", "SAME_LOWER"):
+        target = tuple(n * s for n, s in zip(size, window.stride, strict=True))
+    else:
+        return window, extra
+    totals = [
+        s * (n - 1) + e + d * (k - 1) + 1 - t
+        for s, n, e, d, k, t in zip(
+            window.stride, size, extra, window.dilation, window.kernel, target, strict=True
+        )
+    ]
+    extra = tuple(e + max(-total, 0) for e, total in zip(extra, totals, strict=True))
+    small = tuple(max(total, 0) // 2 for total in totals)
+    large = tuple(max(total, 0) - max(total, 0) // 2 for total in totals)
+    before, after = (small, large) if mode == "SAME_UPPER" else (large, small)
+    return replace(window, before=before, after=after), extra

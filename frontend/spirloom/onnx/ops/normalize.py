@@ -46,9 +46,7 @@ def layer_norm(ctx: NodeContext) -> Tensor:
 
 @converts("InstanceNormalization")
 def instance_norm(ctx: NodeContext) -> Tensor:
-    x = ctx.tensor(0)
-    y = _normalize_rows(ctx, x, prod(x.shape[:2]))
-    return _scale_channels(ctx, y, x.shape[1], ctx.tensor(1), ctx.tensor(2))
+    return _group_norm(ctx, ctx.tensor(0).shape[1], ctx.tensor(1), ctx.tensor(2))
 
 
 @converts("GroupNormalization")
@@ -56,33 +54,26 @@ def group_norm(ctx: NodeContext) -> Tensor:
     x, groups = ctx.tensor(0), ctx.integer("num_groups", 0)
     if groups < 1 or x.shape[1] % groups:
         raise Unsupported(f"{x.shape[1]} channels do not split into {groups} groups")
-    y = _normalize_rows(ctx, x, x.shape[0] * groups)
-    if ctx.opset >= 21:
-        return _scale_channels(ctx, y, x.shape[1], ctx.tensor(1), ctx.tensor(2))
-    grouped = ctx.build.view(y, [x.shape[0], groups, prod(x.shape[1:]) // groups])
-    scaled = _scale_channels(ctx, grouped, groups, ctx.tensor(1), ctx.tensor(2))
-    return ctx.build.view(scaled, x.shape)
+    weight, bias = ctx.tensor(1), ctx.tensor(2)
+    if ctx.opset < 21:  # one scale and bias per group
+        weight, bias = (
+            ctx.build.emit(
+                "aten.repeat_interleave.self_int", x=v, repeats=x.shape[1] // groups, dim=0
+            )
+            for v in (weight, bias)
+        )
+    return _group_norm(ctx, groups, weight, bias)
 
 
-def _normalize_rows(ctx: NodeContext, x: Tensor, rows: int) -> Tensor:
-    """x with each of `rows` equal parts brought to mean 0 and variance 1."""
-    length = prod(x.shape) // max(rows, 1)
-    flat = ctx.build.view(x, [rows, length])
-    y = ctx.build.emit(
-        "aten.native_layer_norm",
-        x=flat,
-        normalized_shape=(length,),
+def _group_norm(ctx: NodeContext, groups: int, weight: Tensor, bias: Tensor) -> Tensor:
+    return ctx.build.emit(
+        "aten.native_group_norm",
+        x=ctx.tensor(0),
+        num_groups=groups,
+        weight=weight,
+        bias=bias,
         eps=ctx.number("epsilon", 1e-5),
     )
-    return ctx.build.view(y, x.shape)
-
-
-def _scale_channels(
-    ctx: NodeContext, x: Tensor, channels: int, scale: Tensor, bias: Tensor
-) -> Tensor:
-    shape = [channels] + [1] * (len(x.shape) - 2)
-    y = ctx.build.mul(x, ctx.build.view(scale, shape))
-    return ctx.build.add(y, ctx.build.view(bias, shape))
 
 
 @converts("LRN")

@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
-from math import inf
+from functools import reduce
+from math import inf, prod
 
 import numpy as np
 
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.ops.convolution import planar, restore_rank
+from spirloom.onnx.ops.convolution import at_least_planar, restore_rank
 from spirloom.onnx.table import Unsupported, converts
-from spirloom.onnx.window import Window, planar_kernel, read_window
+from spirloom.onnx.window import Window, pool_kernel, read_window
 
 
 @converts("MaxPool")
-def max_pool(ctx: NodeContext) -> Tensor:
-    ctx.refuse_extra_outputs()
+def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
     if ctx.integer("storage_order", 0):
         raise Unsupported("column-major storage_order is not supported")
-    x = planar(ctx, ctx.tensor(0))
+    x = at_least_planar(ctx, ctx.tensor(0))
     if x.dtype not in (DType.F32, DType.F16):
         raise Unsupported(f"{x.dtype.long_name} is not supported")
-    window = read_window(ctx, planar_kernel(ctx), x.shape[2:])
+    dims = len(x.shape) - 2
+    window = read_window(ctx, pool_kernel(ctx, dims), x.shape[2:])
     padding = window.before
+    places = ctx.uses_output(1)
     if not _torch_pads(window):
-        x, padding = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), -inf), (0, 0)
-    y = ctx.build.emit(
-        "aten.max_pool2d",
+        if places:
+            raise Unsupported("Indices with uneven padding, or more than half the kernel's")
+        x, padding = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), -inf), ()
+    outputs = ctx.build.emit_all(
+        f"aten.max_pool{dims}d{'_with_indices' if places else ''}",
         x=x,
         kernel_size=window.kernel,
         stride=window.stride,
-        padding=padding,
+        padding=padding or (0,) * dims,
         dilation=window.dilation,
         ceil_mode=bool(ctx.integer("ceil_mode", 0)),
     )
-    return restore_rank(ctx, y)
+    y = restore_rank(ctx, outputs[0])
+    return [y, restore_rank(ctx, _over_all(ctx, x, outputs[1]))] if places else y
+
+
+def _over_all(ctx: NodeContext, x: Tensor, indices: Tensor) -> Tensor:
+    """Places in planes as places in the whole tensor, as ONNX counts."""
+    planes, size = prod(x.shape[:2]), prod(x.shape[2:])
+    if planes * size >= 2**31:
+        raise Unsupported(f"the places in {x} do not fit 32 bits")
+    first = (np.arange(planes, dtype=np.int32) * size).reshape(
+        *x.shape[:2], *[1] * (len(x.shape) - 2)
+    )
+    return ctx.build.add(indices, ctx.build.constant(first))
 
 
 def _torch_pads(window: Window) -> bool:
@@ -45,9 +61,9 @@ def _torch_pads(window: Window) -> bool:
 
 @converts("AveragePool")
 def average_pool(ctx: NodeContext) -> Tensor:
-    x = planar(ctx, ctx.tensor(0))
-    window = read_window(ctx, planar_kernel(ctx), x.shape[2:])
-    if window.dilation != (1, 1):
+    x = at_least_planar(ctx, ctx.tensor(0))
+    window = read_window(ctx, pool_kernel(ctx, len(x.shape) - 2), x.shape[2:])
+    if max(window.dilation) > 1:
         raise Unsupported("dilations are not supported")
     ceil_mode = bool(ctx.integer("ceil_mode", 0))
     count_pad = bool(ctx.integer("count_include_pad", 0))
@@ -55,7 +71,7 @@ def average_pool(ctx: NodeContext) -> Tensor:
         y = _average(ctx, x, window, window.before, ceil_mode, count_pad)
         return restore_rank(ctx, y)
     padded = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), 0.0)
-    y = _average(ctx, padded, window, (0, 0), ceil_mode, True)
+    y = _average(ctx, padded, window, (0,) * len(window.kernel), ceil_mode, True)
     if not count_pad:
         share = _covered_share(window, x.shape[2:], y.shape[2:])
         y = ctx.build.emit(
@@ -68,12 +84,12 @@ def _average(
     ctx: NodeContext,
     x: Tensor,
     window: Window,
-    padding: tuple[int, int],
+    padding: tuple[int, ...],
     ceil_mode: bool,
     count_pad: bool,
 ) -> Tensor:
     return ctx.build.emit(
-        "aten.avg_pool2d",
+        "aten.avg_pool2d" if len(x.shape) == 4 else "aten.avg_pool3d",
         x=x,
         kernel_size=window.kernel,
         stride=window.stride,
@@ -86,13 +102,13 @@ def _average(
 def _covered_share(window: Window, size: tuple[int, ...], out: tuple[int, ...]) -> Array:
     """For each output, real elements under the window over elements of the padded input."""
     shares = []
-    for axis in (0, 1):
+    for axis in range(len(size)):
         start = np.arange(out[axis]) * window.stride[axis] - window.before[axis]
         stop = start + window.kernel[axis]
         real = np.minimum(stop, size[axis]) - np.maximum(start, 0)
         padded = np.minimum(stop, size[axis] + window.after[axis]) - start
         shares.append(real / padded)
-    return np.outer(shares[0], shares[1])[None, None]
+    return np.asarray(reduce(np.multiply.outer, shares))[None, None]
 
 
 @converts("GlobalAveragePool")
@@ -107,3 +123,34 @@ def global_average_pool(ctx: NodeContext) -> Tensor:
 def global_max_pool(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
     return ctx.build.reduce("aten.amax", x, range(2, len(x.shape)))
+
+
+@converts("LpPool")
+def lp_pool(ctx: NodeContext) -> Tensor:
+    """The p-norm of each window: a root of the sum, which is the mean times the window's size."""
+    x, p = at_least_planar(ctx, ctx.tensor(0)), ctx.integer("p", 2)
+    window = read_window(ctx, pool_kernel(ctx, len(x.shape) - 2), x.shape[2:])
+    if p < 1 or max(window.dilation) > 1:
+        raise Unsupported(f"p = {p} with dilations {list(window.dilation)} is not supported")
+    powers, padding = _power(ctx, ctx.build.emit("aten.abs", x=x), p), window.before
+    if not _torch_pads(window):
+        powers = ctx.build.pad(powers, (0, 0, *window.before), (0, 0, *window.after), 0.0)
+        padding = (0,) * len(padding)
+    if ctx.integer("ceil_mode", 0):
+        raise Unsupported("ceil_mode is not supported")
+    mean = _average(ctx, powers, window, padding, False, True)
+    return restore_rank(ctx, _power(ctx, ctx.build.mul(mean, prod(window.kernel)), 1 / p))
+
+
+@converts("GlobalLpPool")
+def global_lp_pool(ctx: NodeContext) -> Tensor:
+    x, p = ctx.tensor(0), ctx.integer("p", 2)
+    powers = _power(ctx, ctx.build.emit("aten.abs", x=x), p)
+    total = ctx.build.reduce("aten.sum.dim_IntList", powers, range(2, len(x.shape)))
+    return _power(ctx, total, 1 / p)
+
+
+def _power(ctx: NodeContext, x: Tensor, exponent: float) -> Tensor:
+    if exponent == 1:
+        return x
+    return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=ctx.build.scalar(exponent, x.dtype))

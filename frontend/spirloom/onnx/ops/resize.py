@@ -95,8 +95,15 @@ def _nearest(ctx: NodeContext, x: Tensor, axes: list[Axis]) -> Tensor:
         picks.append((axis, indices))
     # PyTorch's rule: floor(position · in / out).
     torch_like = all(np.array_equal(i, np.arange(a.out) * a.size // a.out) for a, i in picks)
-    if torch_like and _planar(x, axes) and ctx.build.library.has("aten.upsample_nearest2d"):
+    if torch_like and _planar(x, axes):
         return ctx.build.emit("aten.upsample_nearest2d", x=x, output_size=_planar_size(x, axes))
+    # And its rule "nearest-exact": the element that the output's centre lies in.
+    exact = all(
+        np.array_equal(i, (2 * np.arange(a.out) + 1) * a.size // (2 * a.out)) for a, i in picks
+    )
+    if exact and _planar(x, axes):
+        size = _planar_size(x, axes)
+        return ctx.build.emit("aten._upsample_nearest_exact2d", x=x, output_size=size)
     for axis, indices in picks:
         x = pick(ctx, x, axis.dim, indices)
     return x
@@ -110,9 +117,10 @@ def _interpolate(ctx: NodeContext, x: Tensor, axes: list[Axis], mode: str) -> Te
     half_pixel = coordinates == "half_pixel" or (
         coordinates == "pytorch_half_pixel" and all(a.out > 1 for a in axes)
     )
-    plain = mode == "linear" and not ctx.integer("antialias", 0)
-    op = "aten.upsample_bilinear2d"
-    if plain and _planar(x, axes) and ctx.build.library.has(op):
+    options = (ctx.integer("antialias", 0), ctx.integer("exclude_outside", 0))
+    plain = options == (0, 0) and (mode == "linear" or ctx.number("cubic_coeff_a", -0.75) == -0.75)
+    op = f"aten.upsample_bi{mode}2d"
+    if plain and _planar(x, axes):
         size = _planar_size(x, axes)
         if coordinates == "align_corners":
             return ctx.build.emit(op, x=x, output_size=size, align_corners=True)

@@ -83,7 +83,7 @@ float b_nchw(ivec4 nchw, ivec4 sizes) {
 }
 float b_flat(int i, ivec4 sizes) { return b_nchw(dense_position(i, sizes), sizes); }
 layout(set = 0, binding = 2, rgba32f) uniform writeonly image3D y_image;
-// Lanes at or beyond `channels` are written as zero.
+// Lanes at or beyond `channels` are written as zero. 8-bit integers wrap, as stores to buffers do.
 void y_put_texel(ivec3 place, vec4 value, int channels) {
   bvec4 used = lessThan(ivec4(0, 1, 2, 3), ivec4(channels));
   imageStore(y_image, place, mix(vec4(0), vec4(value), used));

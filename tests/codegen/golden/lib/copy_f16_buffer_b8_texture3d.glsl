@@ -63,7 +63,7 @@ float x_at(int i) { return float(x_data[i]); }
 float x_nchw(ivec4 nchw, ivec4 sizes) { return x_at(dense_index(nchw, sizes)); }
 float x_flat(int i, ivec4 sizes) { return x_at(i); }
 layout(set = 0, binding = 1, rgba8ui) uniform writeonly uimage3D y_image;
-// Lanes at or beyond `channels` are written as zero.
+// Lanes at or beyond `channels` are written as zero. 8-bit integers wrap, as stores to buffers do.
 void y_put_texel(ivec3 place, bvec4 value, int channels) {
   bvec4 used = lessThan(ivec4(0, 1, 2, 3), ivec4(channels));
   imageStore(y_image, place, mix(uvec4(0), uvec4(value), used));
