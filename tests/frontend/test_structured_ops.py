@@ -241,3 +241,13 @@ def test_computed_scatter_nd_wraps_negative_indices(library: OpLibrary, tmp_path
     expected = constants["data"].copy()
     expected[[-1, 0], [2, -3]] = constants["u"]
     np.testing.assert_array_equal(y, expected)
+
+
+def test_layer_norm_gives_its_statistics(library: OpLibrary, tmp_path: Path) -> None:
+    x = random(2, 3, 4)
+    nodes = [node("LayerNormalization", "x w", "y m d", axis=1, epsilon=0.5)]
+    made = model(nodes, {"x": x.shape}, {"w": random(3, 4, seed=1)}, ("y", "m", "d"), opset=17)
+    values = reference_run.run(imported(made, library, tmp_path), {"x": x})
+    deviation = 1 / np.sqrt(x.var(axis=(1, 2), keepdims=True) + 0.5)
+    np.testing.assert_allclose(values["m"], x.mean(axis=(1, 2), keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(values["d"], deviation, rtol=1e-5)

@@ -28,20 +28,28 @@ def batch_norm(ctx: NodeContext) -> Tensor:
 
 
 @converts("LayerNormalization")
-def layer_norm(ctx: NodeContext) -> Tensor:
-    ctx.refuse_extra_outputs()
+def layer_norm(ctx: NodeContext) -> Tensor | list[Tensor]:
     x = ctx.tensor(0)
     axis = ctx.axis(ctx.integer("axis", -1), len(x.shape))
     size = x.shape[axis:]
     weight, bias = ctx.optional_tensor(1), ctx.optional_tensor(2)
-    return ctx.build.emit(
+    eps = ctx.number("epsilon", 1e-5)
+    y = ctx.build.emit(
         "aten.native_layer_norm",
         x=x,
         normalized_shape=size,
         weight=weight,
         bias=bias,
-        eps=ctx.number("epsilon", 1e-5),
+        eps=eps,
     )
+    if not (ctx.uses_output(1) or ctx.uses_output(2)):
+        return y
+    dims = range(axis, len(x.shape))
+    mean = ctx.build.reduce("aten.mean.dim", x, dims)
+    off = ctx.build.emit("aten.sub.Tensor", a=x, b=mean)
+    variance = ctx.build.reduce("aten.mean.dim", ctx.build.mul(off, off), dims)
+    variance = ctx.build.add(variance, ctx.build.scalar(eps, x.dtype))
+    return [y, mean, ctx.build.emit("aten.rsqrt", x=variance)]
 
 
 @converts("InstanceNormalization")

@@ -142,8 +142,6 @@ def _planar_size(x: Tensor, axes: list[Axis]) -> tuple[int, int]:
 
 def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
     """The matrix [out, in] that interpolates one dimension."""
-    if ctx.integer("exclude_outside", 0):
-        raise Unsupported("exclude_outside is not supported")
     stretch = max(1.0, 1 / axis.scale) if ctx.integer("antialias", 0) else 1.0
     reach = (2 if mode == "cubic" else 1) * stretch
     a = ctx.number("cubic_coeff_a", -0.75)
@@ -152,6 +150,8 @@ def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
     for row, position in enumerate(_positions(ctx, axis)):
         taps = np.arange(np.floor(position - reach) + 1, np.floor(position + reach) + 1)
         weights = _kernel(np.abs(taps - position) / stretch, mode, a)
+        if ctx.integer("exclude_outside", 0):
+            weights = np.where((taps >= 0) & (taps < axis.size), weights, 0)
         columns = taps.clip(0, axis.size - 1).astype(np.int64)
         np.add.at(matrix[row], columns, weights / weights.sum())
     return matrix
