@@ -51,17 +51,18 @@ def vector_norm(x: Array, dim: list[int], keepdim: bool, ord: float) -> Array:
     """NumPy's norm of vectors."""
     rows = _last(x, dim)
     flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
-    return np.array([np.linalg.norm(row, ord) for row in flat]).reshape(_reduced_shape(x, dim, keepdim))
+    norms = np.array([np.linalg.norm(row, ord) for row in flat])
+    return norms.reshape(_reduced_shape(x, dim, keepdim))
 
 
 def argmax(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
     """The place of the greatest element."""
-    return np.argmax(x, axis=dim, keepdims=keepdim)
+    return np.asarray(np.argmax(x, axis=dim, keepdims=keepdim))
 
 
 def argmin(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
     """The place of the least element."""
-    return np.argmin(x, axis=dim, keepdims=keepdim)
+    return np.asarray(np.argmin(x, axis=dim, keepdims=keepdim))
 
 
 def _last(x: Array, dim: list[int]) -> Array:

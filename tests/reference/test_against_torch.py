@@ -16,7 +16,7 @@ from codegen.vocabulary import DType
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 
-from pointwise_forms import FORMS  # noqa: E402  (it needs PyTorch)
+from tests.reference.pointwise_forms import FORMS  # noqa: E402  (it needs PyTorch)
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])

@@ -12,21 +12,35 @@ from spirloom.onnx.table import Unsupported, converts
 
 _UNARY = {
     "Abs": "aten.abs",
+    "Acos": "aten.acos",
+    "Acosh": "aten.acosh",
+    "Asin": "aten.asin",
+    "Asinh": "aten.asinh",
+    "Atan": "aten.atan",
+    "Atanh": "aten.atanh",
     "Ceil": "aten.ceil",
     "Cos": "aten.cos",
+    "Cosh": "aten.cosh",
     "Erf": "aten.erf",
     "Exp": "aten.exp",
     "Floor": "aten.floor",
     "HardSwish": "aten.hardswish",
+    "IsNaN": "aten.isnan",
     "Log": "aten.log",
+    "Mish": "aten.mish",
     "Neg": "aten.neg",
+    "Not": "aten.logical_not",
     "Reciprocal": "aten.reciprocal",
     "Relu": "aten.relu",
     "Round": "aten.round",
     "Sigmoid": "aten.sigmoid",
+    "Sign": "aten.sign",
     "Sin": "aten.sin",
+    "Sinh": "aten.sinh",
     "Softplus": "aten.softplus",
+    "Softsign": "spirloom.softsign",
     "Sqrt": "aten.sqrt",
+    "Tan": "aten.tan",
     "Tanh": "aten.tanh",
 }
 
@@ -39,6 +53,10 @@ _BINARY = {
     "LessOrEqual": "aten.le.Tensor",
     "Greater": "aten.gt.Tensor",
     "GreaterOrEqual": "aten.ge.Tensor",
+    "And": "aten.logical_and",
+    "Or": "aten.logical_or",
+    "Xor": "aten.logical_xor",
+    "PRelu": "aten._prelu_kernel",
 }
 
 
@@ -49,18 +67,28 @@ def unary(ctx: NodeContext) -> Tensor:
 
 @converts(*_BINARY)
 def binary(ctx: NodeContext) -> Tensor:
-    a, b = ctx.tensor(0), ctx.tensor(1)
-    if ctx.op_type == "Equal":
-        a, b = _bits(ctx, a), _bits(ctx, b)
-    return ctx.build.emit(_BINARY[ctx.op_type], a=a, b=b)
+    return ctx.build.emit(_BINARY[ctx.op_type], a=ctx.tensor(0), b=ctx.tensor(1))
 
 
 @converts("Div")
 def div(ctx: NodeContext) -> Tensor:
     a, b = ctx.tensor(0), ctx.tensor(1)
-    if a.dtype not in (DType.F32, DType.F16):
-        raise Unsupported("integer division is not supported")
-    return ctx.build.emit("aten.div.Tensor", a=a, b=b)
+    if a.dtype in (DType.F32, DType.F16):
+        return ctx.build.emit("aten.div.Tensor", a=a, b=b)
+    return ctx.build.emit("aten.div.Tensor_mode", a=a, b=b, rounding_mode="trunc")
+
+
+@converts("Mod")
+def mod(ctx: NodeContext) -> Tensor:
+    op = "aten.fmod.Tensor" if ctx.integer("fmod", 0) else "aten.remainder.Tensor"
+    return ctx.build.emit(op, a=ctx.tensor(0), b=ctx.tensor(1))
+
+
+@converts("BitShift")
+def bit_shift(ctx: NodeContext) -> Tensor:
+    side = "left" if ctx.text("direction", "") == "LEFT" else "right"
+    op = f"aten.bitwise_{side}_shift.Tensor"
+    return ctx.build.emit(op, a=ctx.tensor(0), b=ctx.tensor(1))
 
 
 @converts("Pow")
@@ -95,41 +123,32 @@ def where(ctx: NodeContext) -> Tensor:
     )
 
 
-@converts("And", "Or", "Xor")
-def logical(ctx: NodeContext) -> Tensor:
-    """Computed on 0 and 1: their product, maximum or inequality."""
-    a, b = (_bits(ctx, ctx.tensor(i)) for i in (0, 1))
-    if ctx.op_type == "Xor":
-        return ctx.build.emit("aten.ne.Tensor", a=a, b=b)
-    op = "aten.mul.Tensor" if ctx.op_type == "And" else "aten.maximum"
-    zero = ctx.build.scalar(0, DType.I32)
-    return ctx.build.emit("aten.ne.Tensor", a=ctx.build.emit(op, a=a, b=b), b=zero)
-
-
-@converts("Not")
-def logical_not(ctx: NodeContext) -> Tensor:
-    zero = ctx.build.scalar(0, DType.I32)
-    return ctx.build.emit("aten.eq.Tensor", a=_bits(ctx, ctx.tensor(0)), b=zero)
-
-
-def _bits(ctx: NodeContext, x: Tensor) -> Tensor:
-    """A boolean tensor as 0 and 1 of int32; others as they are."""
-    if x.dtype is not DType.B8:
-        return x
-    return ctx.build.emit("aten._to_copy", x=x, dtype="i32")
-
-
-@converts("IsNaN")
-def is_nan(ctx: NodeContext) -> Tensor:
-    return ctx.build.emit("aten.ne.Tensor", a=ctx.tensor(0), b=ctx.tensor(0))
+@converts("IsInf")
+def is_inf(ctx: NodeContext) -> Tensor:
+    """Both signs count unless an attribute takes one away."""
+    x = ctx.tensor(0)
+    signs = [s for s in ("negative", "positive") if ctx.integer(f"detect_{s}", 1)]
+    if len(signs) == 2:
+        return ctx.build.emit("aten.isinf", x=x)
+    if not signs:
+        raise Unsupported("it detects neither infinity")
+    infinity = ctx.build.scalar(-inf if signs == ["negative"] else inf, x.dtype)
+    return ctx.build.emit("aten.eq.Tensor", a=x, b=infinity)
 
 
 @converts("ThresholdedRelu")
 def thresholded_relu(ctx: NodeContext) -> Tensor:
-    x = ctx.tensor(0)
-    threshold = ctx.build.scalar(ctx.number("alpha", 1.0), x.dtype)
-    above = ctx.build.emit("aten.gt.Tensor", a=x, b=threshold)
-    return ctx.build.emit("aten.where.self", condition=above, a=x, b=ctx.build.scalar(0, x.dtype))
+    threshold = ctx.number("alpha", 1.0)
+    return ctx.build.emit("aten.threshold", x=ctx.tensor(0), threshold=threshold, value=0.0)
+
+
+@converts("Shrink")
+def shrink(ctx: NodeContext) -> Tensor:
+    lambd, bias = ctx.number("lambd", 0.5), ctx.number("bias", 0.0)
+    if bias not in (0, lambd):
+        raise Unsupported(f"its bias {bias} is neither 0 nor lambd, {lambd}")
+    op = "aten.softshrink" if bias else "aten.hardshrink"
+    return ctx.build.emit(op, x=ctx.tensor(0), lambd=lambd)
 
 
 @converts("Clip")
@@ -157,14 +176,6 @@ def leaky_relu(ctx: NodeContext) -> Tensor:
     return ctx.build.emit("aten.leaky_relu", x=ctx.tensor(0), negative_slope=slope)
 
 
-@converts("PRelu")
-def prelu(ctx: NodeContext) -> Tensor:
-    x, slope = ctx.tensor(0), ctx.tensor(1)
-    negative = ctx.build.emit("aten.minimum", a=x, b=ctx.build.scalar(0, x.dtype))
-    positive = ctx.build.emit("aten.relu", x=x)
-    return ctx.build.add(positive, ctx.build.mul(negative, slope))
-
-
 @converts("Elu")
 def elu(ctx: NodeContext) -> Tensor:
     return ctx.build.emit("aten.elu", x=ctx.tensor(0), alpha=ctx.number("alpha", 1.0))
@@ -174,14 +185,14 @@ def elu(ctx: NodeContext) -> Tensor:
 def selu(ctx: NodeContext) -> Tensor:
     alpha = ctx.number("alpha", 1.67326319217681884765625)
     gamma = ctx.number("gamma", 1.05070102214813232421875)
+    if isclose(alpha, 1.6732632, rel_tol=1e-6) and isclose(gamma, 1.0507010, rel_tol=1e-6):
+        return ctx.build.emit("aten.selu", x=ctx.tensor(0))
     return ctx.build.mul(ctx.build.emit("aten.elu", x=ctx.tensor(0), alpha=alpha), gamma)
 
 
 @converts("Celu")
 def celu(ctx: NodeContext) -> Tensor:
-    alpha = ctx.number("alpha", 1.0)
-    scaled = ctx.build.mul(ctx.tensor(0), 1 / alpha)
-    return ctx.build.mul(ctx.build.emit("aten.elu", x=scaled, alpha=1.0), alpha)
+    return ctx.build.emit("aten.celu", x=ctx.tensor(0), alpha=ctx.number("alpha", 1.0))
 
 
 @converts("HardSigmoid")
@@ -192,20 +203,6 @@ def hard_sigmoid(ctx: NodeContext) -> Tensor:
         return ctx.build.emit("aten.hardsigmoid", x=x)
     line = ctx.build.add(ctx.build.mul(x, alpha), ctx.build.scalar(beta, x.dtype))
     return ctx.build.emit("aten.clamp", x=line, min=0.0, max=1.0)
-
-
-@converts("Softsign")
-def softsign(ctx: NodeContext) -> Tensor:
-    x = ctx.tensor(0)
-    size = ctx.build.add(ctx.build.emit("aten.abs", x=x), ctx.build.scalar(1, x.dtype))
-    return ctx.build.emit("aten.div.Tensor", a=x, b=size)
-
-
-@converts("Mish")
-def mish(ctx: NodeContext) -> Tensor:
-    x = ctx.tensor(0)
-    softplus = ctx.build.emit("aten.softplus", x=x)
-    return ctx.build.mul(x, ctx.build.emit("aten.tanh", x=softplus))
 
 
 @converts("Gelu")

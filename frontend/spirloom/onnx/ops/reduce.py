@@ -1,10 +1,10 @@
-"""Reductions."""
+"""Reductions, and other operators along dimensions."""
 
 from __future__ import annotations
 
-from spirloom.ir import Tensor
+from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import converts
+from spirloom.onnx.table import Unsupported, converts
 
 _PLAIN = {
     "ReduceMax": "aten.amax",
@@ -20,16 +20,20 @@ def plain(ctx: NodeContext) -> Tensor:
     return _reduce(ctx, _PLAIN[ctx.op_type], ctx.tensor(0))
 
 
-@converts("ReduceL1")
-def l1(ctx: NodeContext) -> Tensor:
-    return _reduce(ctx, "aten.sum.dim_IntList", ctx.build.emit("aten.abs", x=ctx.tensor(0)))
-
-
-@converts("ReduceSumSquare", "ReduceL2")
-def squares(ctx: NodeContext) -> Tensor:
+@converts("ReduceL1", "ReduceL2")
+def norm(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    total = _reduce(ctx, "aten.sum.dim_IntList", ctx.build.mul(x, x))
-    return ctx.build.emit("aten.sqrt", x=total) if ctx.op_type == "ReduceL2" else total
+    dims = _dims(ctx, x)
+    if not dims:
+        return x
+    keepdim = bool(ctx.integer("keepdims", 1))
+    order = 1.0 if ctx.op_type == "ReduceL1" else 2.0
+    return ctx.build.emit("aten.linalg_vector_norm", x=x, dim=dims, keepdim=keepdim, ord=order)
+
+
+@converts("ReduceSumSquare")
+def squares(ctx: NodeContext) -> Tensor:
+    return _reduce(ctx, "aten.sum.dim_IntList", ctx.build.emit("aten.square", x=ctx.tensor(0)))
 
 
 @converts("ReduceLogSum")
@@ -39,18 +43,46 @@ def log_sum(ctx: NodeContext) -> Tensor:
 
 @converts("ReduceLogSumExp")
 def log_sum_exp(ctx: NodeContext) -> Tensor:
-    """The largest element is taken out first, so that exp cannot overflow."""
+    return _reduce(ctx, "aten.logsumexp", ctx.tensor(0))
+
+
+@converts("ArgMax", "ArgMin")
+def arg(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    dims = _dims(ctx, x)
-    if not dims:
-        return x
-    top = ctx.build.reduce("aten.amax", x, dims)
-    shifted = ctx.build.emit("aten.exp", x=ctx.build.emit("aten.sub.Tensor", a=x, b=top))
-    total = ctx.build.reduce("aten.sum.dim_IntList", shifted, dims)
-    result = ctx.build.add(ctx.build.emit("aten.log", x=total), top)
-    if ctx.integer("keepdims", 1):
-        return result
-    return ctx.build.view(result, [d for i, d in enumerate(x.shape) if i not in dims])
+    op = "aten.argmax" if ctx.op_type == "ArgMax" else "aten.argmin"
+    dim = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    keepdim = bool(ctx.integer("keepdims", 1))
+    if not ctx.integer("select_last_index", 0):
+        return ctx.build.emit(op, x=x, dim=dim, keepdim=keepdim)
+    flipped = ctx.build.emit("aten.flip", x=x, dims=(dim,))
+    place = ctx.build.emit(op, x=flipped, dim=dim, keepdim=keepdim)
+    last = ctx.build.scalar(x.shape[dim] - 1, DType.I32)
+    return ctx.build.emit("aten.sub.Tensor", a=last, b=place)
+
+
+@converts("CumSum")
+def cumsum(ctx: NodeContext) -> Tensor:
+    """An exclusive sum is the sum without the element itself."""
+    x = ctx.tensor(0)
+    axis = ctx.constant_ints(1)
+    if axis is None or len(axis) != 1:
+        raise Unsupported("its axis must be one number")
+    dim = ctx.axis(axis[0], len(x.shape))
+    reverse = bool(ctx.integer("reverse", 0))
+    along = ctx.build.emit("aten.flip", x=x, dims=(dim,)) if reverse else x
+    total = ctx.build.emit("aten.cumsum", x=along, dim=dim)
+    if reverse:
+        total = ctx.build.emit("aten.flip", x=total, dims=(dim,))
+    if ctx.integer("exclusive", 0):
+        total = ctx.build.emit("aten.sub.Tensor", a=total, b=x)
+    return total
+
+
+@converts("Trilu")
+def trilu(ctx: NodeContext) -> Tensor:
+    k = ctx.constant_ints(1)
+    op = "aten.triu" if ctx.integer("upper", 1) else "aten.tril"
+    return ctx.build.emit(op, x=ctx.tensor(0), diagonal=k[0] if k else 0)
 
 
 def _reduce(ctx: NodeContext, op: str, x: Tensor) -> Tensor:

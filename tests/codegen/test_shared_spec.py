@@ -1,0 +1,66 @@
+"""What the users of a template share stands once, in the template's defaults."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen.spec import Check
+from tests.codegen.small_project import Project
+
+OUTPUTS = """\
+outputs:
+  y: {shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}
+"""
+SHARED = """\
+spec:
+  args: {a: tensor, b: tensor}
+  checks:
+    - a.rank <= 4
+  outputs:
+    y: {shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}
+params: {expr: null, scale: 2}
+"""
+
+
+@pytest.fixture
+def shared(project: Project) -> Project:
+    """The project with the common part of the spec beside the template."""
+    project.spec("  a: tensor\n  b: tensor\n", "")
+    project.spec(OUTPUTS, "")
+    project.edit("templates/glsl/binary.yaml", "params: {expr: null, scale: 2}\n", SHARED)
+    return project
+
+
+def test_own_args_come_after_the_shared_ones(shared: Project) -> None:
+    op = shared.load().ops["aten.add.Tensor"]
+    assert [arg.name for arg in op.args] == ["a", "b", "alpha"]
+    assert [output.name for output in op.outputs] == ["y"]
+
+
+def test_checks_of_both_hold(shared: Project) -> None:
+    shared.spec("kernel:", "checks:\n  - a.rank >= 1\nkernel:")
+    steps = shared.load().ops["aten.add.Tensor"].steps
+    texts = [step.text for step in steps if isinstance(step, Check)]
+    assert texts == ["a.rank <= 4", "a.rank >= 1"]
+
+
+def test_a_spec_overrides_what_is_shared(shared: Project) -> None:
+    shared.spec("kernel:", "outputs: {y: {dtype: f32}}\nkernel:")
+    (output,) = shared.load().ops["aten.add.Tensor"].outputs
+    assert output.position.file == "op_specs/add.yaml"
+
+
+def test_mistakes_end_beside_the_template(shared: Project) -> None:
+    shared.edit("templates/glsl/binary.yaml", "a.rank <= 4", "a.rnk <= 4")
+    shared.rejects(
+        "templates/glsl/binary.yaml:4:7: error: Attribute 'rnk' is unknown for tensor; known are: "
+        "shape, rank, dtype, storage."
+    )
+
+
+def test_unknown_shared_keys(shared: Project) -> None:
+    shared.edit("templates/glsl/binary.yaml", "  args:", "  arg:")
+    shared.rejects(
+        "templates/glsl/binary.yaml:2:3: error: Key 'arg' is unknown in the spec that users of a "
+        "template share; known keys are: args, let, checks, outputs."
+    )
