@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/graph/constant_upload.h"
 #include "runtime/graph/recorder.h"
 #include "runtime/vulkan/command_buffer.h"
 
@@ -78,6 +79,8 @@ class WeightInit {
   }
 
   Status UploadPersistent() {
+    const RecorderResources resources = ResourcesFor(store_);
+    ConstantUpload upload(inputs_.device, resources, StagingSize());
     for (uint32_t root : persistent_) {
       const TensorResource* resource = store_.Find(root);
       if (!IsRaw(root) || resource == nullptr) continue;
@@ -85,57 +88,18 @@ class WeightInit {
       if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
         std::memcpy(mapped, bytes.data(), bytes.size());
       } else {
-        SPIRLOOM_TRY(UploadInPieces(root, bytes));
+        SPIRLOOM_TRY(upload.Add(root, bytes));
       }
     }
-    return FlushUploads();
-  }
-
-  // Gathers pieces in the staging buffer, which is copied out whenever it is full.
-  Status UploadInPieces(uint32_t root, std::span<const std::byte> bytes) {
-    if (!staging_) {
-      SPIRLOOM_TRY_ASSIGN(staging_, vulkan::Buffer::Create(inputs_.device, StagingSize(),
-                                                           vulkan::MemoryUse::kUpload));
-    }
-    size_t done = 0;
-    while (done < bytes.size()) {
-      if (staged_ == staging_->size()) SPIRLOOM_TRY(FlushUploads());
-      const size_t size =
-          std::min<size_t>(bytes.size() - done, static_cast<size_t>(staging_->size() - staged_));
-      std::memcpy(staging_->mapped() + staged_, bytes.data() + done, size);
-      uploads_.push_back({root, done, staged_, size});
-      done += size;
-      // Copies start at multiples of 4 bytes.
-      staged_ = std::min<uint64_t>((staged_ + size + 15) / 16 * 16, staging_->size());
-    }
-    return Status();
+    return upload.Flush();
   }
 
   uint64_t StagingSize() const {
     uint64_t total = 0;
     for (uint32_t root : persistent_) {
-      if (IsRaw(root)) total += (TensorAt(root).size + 15) / 16 * 16;
+      if (IsRaw(root)) total += ConstantUpload::StagedSize(TensorAt(root).size);
     }
     return std::min(total, kBatchBytes);
-  }
-
-  Status FlushUploads() {
-    if (uploads_.empty()) return Status();
-    const RecorderResources resources = ResourcesFor(store_);
-    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
-                        vulkan::CommandBuffer::Create(inputs_.device));
-    SPIRLOOM_TRY(commands.Begin());
-    Recorder recorder(commands, resources, /*dispatches=*/{}, /*sets=*/{}, /*initialized=*/{});
-    for (const Upload& upload : uploads_) {
-      recorder.CopyFromHost(*staging_, upload.staging_offset, upload.root, upload.offset,
-                            upload.size);
-    }
-    recorder.Finish();
-    SPIRLOOM_TRY(commands.End());
-    SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
-    uploads_.clear();
-    staged_ = 0;
-    return Status();
   }
 
   RecorderResources ResourcesFor(const TensorStore& store) const {
@@ -163,27 +127,39 @@ class WeightInit {
     return end;
   }
 
-  Status RunBatch(size_t begin, size_t end) {
-    std::set<uint32_t> raw;
+  // The tensors that dispatches bind and that have no memory yet, by how long they need it.
+  struct BatchTensors {
+    std::set<uint32_t> raw;  // from the file
     std::set<uint32_t> batch_only;
-    std::set<uint32_t> passed_on;
+    std::set<uint32_t> passed_on;  // to a later batch
+  };
+
+  BatchTensors FindBatchTensors(size_t begin, size_t end) const {
+    BatchTensors found;
     for (size_t i = begin; i < end; ++i) {
       for (uint32_t tensor : constant_dispatches_[i]->tensors) {
         if (tensor == kNoTensor || passing_.Find(tensor) != nullptr) continue;
         const uint32_t root = Root(tensor);
         if (TensorAt(root).size == 0) continue;
+        const bool needed_later = last_use_.at(root) >= end;
         if (IsRaw(root)) {
-          raw.insert(root);
+          found.raw.insert(root);
         } else {
-          (last_use_.at(root) >= end ? passed_on : batch_only).insert(root);
+          (needed_later ? found.passed_on : found.batch_only).insert(root);
         }
       }
     }
-    SPIRLOOM_TRY(passing_.Allocate(ToVector(passed_on), vulkan::MemoryUse::kDevice).status());
+    return found;
+  }
+
+  Status RunBatch(size_t begin, size_t end) {
+    const BatchTensors tensors = FindBatchTensors(begin, end);
+    SPIRLOOM_TRY(
+        passing_.Allocate(ToVector(tensors.passed_on), vulkan::MemoryUse::kDevice).status());
     TensorStore batch(inputs_.device, inputs_.plan, &passing_);
-    SPIRLOOM_TRY(batch.Allocate(ToVector(raw), vulkan::MemoryUse::kUpload).status());
-    SPIRLOOM_TRY(batch.Allocate(ToVector(batch_only), vulkan::MemoryUse::kDevice).status());
-    for (uint32_t root : raw) {
+    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.raw), vulkan::MemoryUse::kUpload).status());
+    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.batch_only), vulkan::MemoryUse::kDevice).status());
+    for (uint32_t root : tensors.raw) {
       const std::span<const std::byte> bytes = BytesOf(root);
       std::memcpy(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size());
     }
@@ -226,22 +202,12 @@ class WeightInit {
     }
   }
 
-  struct Upload {
-    uint32_t root;
-    uint64_t offset;
-    uint64_t staging_offset;
-    uint64_t size;
-  };
-
   const WeightInitInputs& inputs_;
   TensorStore& store_;
   TensorStore passing_;  // computed constants that a later batch needs
   std::set<uint32_t> persistent_;
   std::vector<const Dispatch*> constant_dispatches_;
   std::unordered_map<uint32_t, size_t> last_use_;  // the last of them that binds the tensor
-  std::optional<vulkan::Buffer> staging_;
-  uint64_t staged_ = 0;
-  std::vector<Upload> uploads_;
   WeightInitResult result_;
 };
 

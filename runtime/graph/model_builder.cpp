@@ -1,13 +1,12 @@
-#include "runtime/graph/model_state.h"
-
-#include <algorithm>
+// How a graph becomes a loaded model.
 #include <chrono>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
 #include "runtime/graph/device_traits.h"
+#include "runtime/graph/host_interface.h"
 #include "runtime/graph/lowering.h"
+#include "runtime/graph/model_state.h"
 #include "runtime/graph/weight_init.h"
 
 namespace spirloom::internal {
@@ -17,27 +16,9 @@ using graph::Dispatch;
 using graph::Plan;
 using graph::PlanTensor;
 
-constexpr uint64_t kHostAlignment = 64;
-
 uint64_t Nanoseconds(std::chrono::steady_clock::duration duration) {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
-}
-
-Status CheckCount(const char* what, size_t count, size_t wanted) {
-  if (count == wanted) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                std::string("Number of ") + what + "s (" + std::to_string(count) +
-                    ") differs from the model's (" + std::to_string(wanted) + ").");
-}
-
-Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
-  if (size == info.size) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                std::string("Size (") + std::to_string(size) + " bytes) of " + what + " " +
-                    graph::Quote(info.name) + " differs from the model's (" +
-                    std::to_string(info.size) + " bytes, " + LongName(info.dtype) + " " +
-                    ToString(info.shape) + ").");
 }
 
 std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uint32_t>& tensors) {
@@ -72,7 +53,7 @@ class ModelBuilder {
     state_->store.emplace(device(), plan_);
     SPIRLOOM_TRY(PrepareWeights());
     SPIRLOOM_TRY(AllocateActivations());
-    SPIRLOOM_TRY(AllocateInterface());
+    SPIRLOOM_TRY(AllocateInterface(plan_, access_, *state_));
     SPIRLOOM_TRY(Record());
     KeepRunPipelines();
     Describe();
@@ -138,59 +119,6 @@ class ModelBuilder {
     return Status();
   }
 
-  // Gives inputs and outputs memory that the host maps: their own where host and device share
-  // memory, else a staging buffer beside it.
-  Status AllocateInterface() {
-    const bool direct = access_ == HostAccess::kDirect;
-    std::vector<uint32_t> inputs = Roots(plan_.inputs);
-    std::vector<uint32_t> outputs = Roots(plan_.outputs);
-    SPIRLOOM_TRY(
-        state_->store
-            ->Allocate(inputs, direct ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice)
-            .status());
-    SPIRLOOM_TRY(
-        state_->store
-            ->Allocate(outputs, direct ? vulkan::MemoryUse::kReadback : vulkan::MemoryUse::kDevice)
-            .status());
-    SPIRLOOM_TRY(MapInterface(plan_.inputs, vulkan::MemoryUse::kUpload, state_->staged_inputs,
-                              state_->inputs));
-    return MapInterface(plan_.outputs, vulkan::MemoryUse::kReadback, state_->staged_outputs,
-                        state_->outputs);
-  }
-
-  std::vector<uint32_t> Roots(const std::vector<uint32_t>& tensors) const {
-    std::vector<uint32_t> roots;
-    for (uint32_t tensor : tensors) roots.push_back(plan_.Root(tensor));
-    return roots;
-  }
-
-  static uint64_t StagedSize(const PlanTensor& tensor) {
-    return (tensor.size + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
-  }
-
-  Status MapInterface(const std::vector<uint32_t>& tensors, vulkan::MemoryUse use,
-                      std::optional<vulkan::Buffer>& staging, std::vector<HostTensor>& host) {
-    uint64_t total = 0;
-    for (uint32_t tensor : tensors) total += StagedSize(plan_.tensors[tensor]);
-    const bool direct = access_ == HostAccess::kDirect;
-    if (!direct && total > 0) {
-      SPIRLOOM_TRY_ASSIGN(staging, vulkan::Buffer::Create(device(), total, use));
-    }
-    uint64_t offset = 0;
-    for (uint32_t index : tensors) {
-      const PlanTensor& tensor = plan_.tensors[index];
-      HostTensor mapped;
-      mapped.size = tensor.size;
-      if (tensor.size > 0) {
-        mapped.data =
-            direct ? state_->store->Find(index)->buffer->mapped() : staging->mapped() + offset;
-      }
-      host.push_back(mapped);
-      offset += StagedSize(tensor);
-    }
-    return Status();
-  }
-
   Status Record() {
     resources_.emplace(graph::RecorderResources{
         plan_, *state_->store,
@@ -215,23 +143,9 @@ class ModelBuilder {
     const vulkan::TimestampPool* timestamps = state_->timestamps ? &*state_->timestamps : nullptr;
     if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
     graph::Recorder recorder(commands, *resources_, run_, state_->descriptors->sets, initialized_);
-    uint64_t offset = 0;
-    for (uint32_t tensor : plan_.inputs) {
-      const uint64_t size = plan_.tensors[tensor].size;
-      if (state_->staged_inputs && size > 0) {
-        recorder.CopyFromHost(*state_->staged_inputs, offset, tensor, /*tensor_offset=*/0, size);
-      }
-      offset += StagedSize(plan_.tensors[tensor]);
-    }
+    RecordInputCopies(plan_, *state_, recorder);
     recorder.AddDispatches(timestamps);
-    offset = 0;
-    for (uint32_t tensor : plan_.outputs) {
-      const uint64_t size = plan_.tensors[tensor].size;
-      if (state_->staged_outputs && size > 0) {
-        recorder.CopyToHost(tensor, *state_->staged_outputs, offset, size);
-      }
-      offset += StagedSize(plan_.tensors[tensor]);
-    }
+    RecordOutputCopies(plan_, *state_, recorder);
     recorder.Finish();
     state_->stats.barriers = recorder.barriers();
   }
@@ -289,32 +203,6 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access) {
   return ModelBuilder(std::move(runtime), graph, options, access).Build();
-}
-
-Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
-                std::span<const std::span<std::byte>> outputs) {
-  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.input_infos.size()));
-  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.output_infos.size()));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("input", state.input_infos[i], inputs[i].size()));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("output", state.output_infos[i], outputs[i].size()));
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].empty()) {
-      std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
-    }
-  }
-  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
-  SPIRLOOM_TRY(state.fence->WaitAndReset());
-  state.has_run = true;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].empty()) {
-      std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
-    }
-  }
-  return Status();
 }
 
 }  // namespace spirloom::internal

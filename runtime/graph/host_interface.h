@@ -1,0 +1,23 @@
+// The memory through which the host passes inputs and takes outputs.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_HOST_INTERFACE_H_
+#define SPIRLOOM_RUNTIME_GRAPH_HOST_INTERFACE_H_
+
+#include "runtime/graph/model_state.h"
+#include "runtime/graph/plan.h"
+#include "runtime/graph/recorder.h"
+#include "spirloom/status.h"
+
+namespace spirloom::internal {
+
+// Gives the plan's inputs and outputs memory that the host maps: their own where `access` is
+// kDirect, else staging buffers beside it. Fills state.inputs and state.outputs.
+Status AllocateInterface(const graph::Plan& plan, HostAccess access, ModelState& state);
+
+// Records the copies that staging buffers need before and after a run's dispatches.
+void RecordInputCopies(const graph::Plan& plan, const ModelState& state, graph::Recorder& recorder);
+void RecordOutputCopies(const graph::Plan& plan, const ModelState& state,
+                        graph::Recorder& recorder);
+
+}  // namespace spirloom::internal
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_HOST_INTERFACE_H_
