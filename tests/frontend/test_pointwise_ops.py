@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 from spirloom.ops import OpLibrary
@@ -99,3 +99,11 @@ def test_argmax_of_the_last_of_equal_ones(library: OpLibrary, tmp_path: Path) ->
 def test_shrink_with_another_bias_is_refused(library: OpLibrary, tmp_path: Path) -> None:
     with pytest.raises(ImportFailure, match="bias"):
         run(library, tmp_path, node("Shrink", "x", bias=0.25), X, None)
+
+
+def test_bitwise_operators_of_newer_onnx(library: OpLibrary, tmp_path: Path) -> None:
+    x = np.array([1, 6, -3], dtype=np.int32)
+    made = model([node("BitwiseXor", "x b")], {"x": x.shape}, {"b": x[::-1]}, opset=18)
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.INT32
+    graph = imported(made, library, tmp_path)
+    assert compute(graph, x).tolist() == (x ^ x[::-1]).tolist()

@@ -18,6 +18,7 @@ _UNARY = {
     "Asinh": "aten.asinh",
     "Atan": "aten.atan",
     "Atanh": "aten.atanh",
+    "BitwiseNot": "aten.bitwise_not",
     "Ceil": "aten.ceil",
     "Cos": "aten.cos",
     "Cosh": "aten.cosh",
@@ -57,6 +58,9 @@ _BINARY = {
     "Or": "aten.logical_or",
     "Xor": "aten.logical_xor",
     "PRelu": "aten._prelu_kernel",
+    "BitwiseAnd": "aten.bitwise_and.Tensor",
+    "BitwiseOr": "aten.bitwise_or.Tensor",
+    "BitwiseXor": "aten.bitwise_xor.Tensor",
 }
 
 
