@@ -21,15 +21,18 @@ float value(int i) {
   int first = (i * x_shape[1] + group * group_in) * plane;
   int w = channel * group_in * taps;
   int next_w = taps;
+  ivec3 first_tap = ivec3(0);
+  ivec3 tap_step = ivec3(1);
   float sum = has_bias != 0 ? bias_at(channel) : 0.0;
-  for (int d = 0; d < window[0]; d++) {
-    for (int h = 0; h < window[1]; h++) {
-      for (int v = 0; v < window[2]; v++, w++) {
+  for (int d = first_tap.x; d < window[0]; d += tap_step.x) {
+    for (int h = first_tap.y; h < window[1]; h += tap_step.y) {
+      for (int v = first_tap.z; v < window[2]; v += tap_step.z) {
         ivec3 from = ivec3(source(at.x, d, 0), source(at.y, h, 1), source(at.z, v, 2));
         if (any(lessThan(from, ivec3(0))) || any(greaterThanEqual(from, size))) continue;
         int place = first + (from.x * size.y + from.y) * size.z + from.z;
+        int tap = w + (d * window[1] + h) * window[2] + v;
         float part = 0.0;
-        for (int c = 0; c < group_in; c++) part += x_flat(place + c * plane, X_SIZES) * weight_at(w + c * next_w);
+        for (int c = 0; c < group_in; c++) part += x_flat(place + c * plane, X_SIZES) * weight_at(tap + c * next_w);
         sum += part;
       }
     }
