@@ -60,7 +60,7 @@ bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte>
   if (data.size() < sizeof(header)) return false;
   std::memcpy(&header, data.data(), sizeof(header));
   const VkPhysicalDeviceProperties& properties = device.properties;
-  return header.headerSize >= sizeof(header) && header.headerSize <= data.size() &&
+  return header.headerSize == sizeof(header) &&
          header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
          header.vendorID == properties.vendorID && header.deviceID == properties.deviceID &&
          std::memcmp(header.pipelineCacheUUID, properties.pipelineCacheUUID, VK_UUID_SIZE) == 0;
