@@ -74,6 +74,7 @@ def machine() -> dict[str, str]:
             cpu = line.partition(":")[2].strip()
             break
     found = {"cpu": cpu, "cores": str(len(os.sched_getaffinity(0)))}
+    found["load average"] = f"{os.getloadavg()[0]:.1f}"
     found["system"] = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
     for package in ("glslang-dev", "spirv-tools", "glslc", "g++"):
         version = subprocess.run(

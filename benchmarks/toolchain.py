@@ -34,7 +34,8 @@ class Edit:
     template: str
     recompiled: int
     affected: int
-    seconds: float
+    wall: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +153,14 @@ def measure_edit(template: Path, build: Path, affected: int, times: int) -> Edit
         template.write_text(original.replace(MAIN, edit), encoding="utf-8")
         before = library.stat().st_mtime_ns
         cache = measure.snapshot(build / "shader-cache")
-        costs.append(measure.run(["cmake", "--build", build]).wall)
+        costs.append(measure.run(["cmake", "--build", build]))
         if library.stat().st_mtime_ns == before:
             raise SystemExit(f"editing {template.name} did not relink {library}")
         recompiled = len(measure.changed(cache, measure.snapshot(build / "shader-cache")))
     template.write_text(original, encoding="utf-8")
     measure.run(["cmake", "--build", build])
-    return Edit(template.name, recompiled, affected, min(costs))
+    least = measure.least(costs)
+    return Edit(template.name, recompiled, affected, least.wall, least.cpu)
 
 
 def report(results: Results) -> str:
@@ -177,7 +179,7 @@ def report(results: Results) -> str:
     ]  # fmt: skip
     rows += [
         (f"`{edit.template}` edited ({edit.affected} variants, {edit.recompiled} compiled), "
-         "to the relinked library", f"{edit.seconds:.2f} s", "≤ 1.5 s")
+         "to the relinked library", f"{edit.wall:.2f} s (CPU {edit.cpu:.2f} s)", "≤ 1.5 s")
         for edit in results.edits
     ]  # fmt: skip
     table = "\n".join(f"| {name} | {value} | {bar} |" for name, value, bar in rows)
