@@ -6,8 +6,12 @@ float value(int i) {
   int row = i;
   int column = take(row, columns);
   float sum = 0.0;
+  ivec4 left = dense_position(row * depth, IVEC4(a_sizes));
+  ivec4 right = dense_position(divide(row, row_count) * depth * columns + column, IVEC4(b_sizes));
   for (int k = 0; k < depth; k++) {
-    sum += a_flat(row * depth + k, IVEC4(a_sizes)) * b_flat((divide(row, row_count) * depth + k) * columns + column, IVEC4(b_sizes));
+    left.w = k;
+    right.z = k;
+    sum += a_nchw(left, IVEC4(a_sizes)) * b_nchw(right, IVEC4(b_sizes));
   }
   return sum;
 }
