@@ -105,7 +105,8 @@ bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
 float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-float relu(float v) { return mix(v, float(0.0), less(v, float(0.0))); }
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
 float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
 float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
 
@@ -145,7 +146,8 @@ float erf(float v) {
 vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
 vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
 
-vec4 relu(vec4 v) { return mix(v, vec4(0.0), less(v, vec4(0.0))); }
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
 vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
 vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
 
