@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from codegen.errors import SpecError, one_of
 from codegen.expr import operations as ops
-from codegen.expr.check import Scope, parse
+from codegen.expr.check import parse
+from codegen.expr.scope import Scope
 from codegen.expr.types import Apply, Expr, Kind, Literal, Origin, Variable
 from codegen.fields import Fields, as_int, as_mapping, as_scalar, as_words, check_name
 from codegen.signature import RESERVED, Signature, variable_of

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from codegen.axes import load_axes
 from codegen.errors import Position, SpecError, one_of
-from codegen.expr.check import Scope, parse
+from codegen.expr.check import parse
+from codegen.expr.scope import Scope
 from codegen.expr.types import Expr, Kind, Literal, Origin, Variable
 from codegen.fields import (
     Fields,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from codegen.errors import SpecError, one_of
 from codegen.expr import operations as ops
-from codegen.expr.check import Scope, parse, parse_text
+from codegen.expr.check import parse, parse_text
+from codegen.expr.scope import Scope
 from codegen.expr.types import Apply, Expr, Kind, Literal, Origin, Value, Variable
 from codegen.fields import Fields, as_scalar, check_name
 from codegen.spec import Arg, ArgType, Check, Let, Output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from codegen.expr.check import Scope
+from codegen.expr.scope import Scope
 from codegen.expr.types import Kind, Origin, TensorType, Value, Variable
 from codegen.vocabulary import DType
 

@@ -1,0 +1,112 @@
+"""Kernels: a shader in several variants, and how to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codegen.errors import Position
+from codegen.expr.types import Expr
+from codegen.vocabulary import Access, Capability, DType, Storage
+
+AxisValue = DType | Storage | int
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A dimension of a kernel's variants. `of`: which value a call needs; None: the node's."""
+
+    name: str
+    values: tuple[AxisValue, ...]
+    of: Expr | None
+
+    def code(self, value: AxisValue) -> int:
+        """The value's number in a variant's key."""
+        return value.code if isinstance(value, DType | Storage) else self.values.index(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A packing op's call: the form of a tensor that a kernel reads."""
+
+    op: str
+    args: tuple[Expr | None, ...]  # in the order of that op's args; None: an absent tensor
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor as a kernel binds it. `dtype` and `storage` are values or names of axes."""
+
+    name: str
+    is_output: bool
+    index: int  # among the op's args or outputs
+    is_list: bool
+    optional: bool
+    access: Access
+    dtype: DType | str
+    storage: Storage | str
+    pack: Pack | None
+    position: Position
+
+    @property
+    def own_storage(self) -> bool:
+        """Whether a further axis, not the node, says where it lives."""
+        return not isinstance(self.storage, Storage) and self.storage != "storage"
+
+
+@dataclass(frozen=True, slots=True)
+class PushMember:
+    """A member of the push-constant block. `count` is None for a scalar."""
+
+    name: str
+    type: str  # "int" or "float"
+    count: int | None
+    offset: int
+    value: Expr
+    position: Position
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return 4 * (1 if self.count is None else self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A specialisation constant."""
+
+    name: str
+    id: int
+    type: str  # "int", "float" or "bool"
+    default: str  # in GLSL
+    value: Expr
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A shader in several variants, and how to call it."""
+
+    name: str
+    template: str
+    when: Expr | None
+    axes: tuple[Axis, ...]  # dtype, storage, then further ones
+    where: Expr | None
+    no_storage: Mapping[Storage, str]
+    operands: tuple[Operand, ...]  # index: the binding
+    params: Mapping[str, object]
+    push: tuple[PushMember, ...]
+    constants: tuple[Constant, ...]
+    workgroup: tuple[int, int, int]
+    grid: tuple[Expr, Expr, Expr]
+    repeat: Expr | None
+    needs: frozenset[Capability]
+    portable: bool
+    position: Position
+    index: int = 0  # in its library
+
+    @property
+    def push_bytes(self) -> int:
+        """The size of the push-constant block."""
+        return sum(member.size for member in self.push)
