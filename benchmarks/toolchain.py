@@ -14,9 +14,8 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from spirloom.closed_pipe import ends_quietly
-
 from benchmarks import measure
+from codegen.closed_pipe import ends_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from codegen.closed_pipe import ends_quietly
 from codegen.errors import SpecError
 
 
+@ends_quietly
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Exit code 1: bad input, 2: bad usage."""
     options = _parser().parse_args(argv)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class DType(StrEnum):
@@ -30,6 +34,23 @@ class DType(StrEnum):
     def is_float(self) -> bool:
         """Whether it is a floating-point type."""
         return self in (DType.F32, DType.F16)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The little-endian NumPy type that holds the same bytes."""
+        import numpy as np  # generating shaders does without it
+
+        return np.dtype(_NUMPY[self])
+
+    @property
+    def long_name(self) -> str:
+        """The name in text for people: float32, bool, …"""
+        return self.numpy.name
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any]) -> DType | None:
+        """The type for a NumPy type, or None if Spirloom has none."""
+        return next((known for known in cls if known.numpy == dtype.newbyteorder("<")), None)
 
 
 class Storage(StrEnum):
@@ -102,6 +123,15 @@ _GLSL = {
     DType.I8: DTypeGlsl("int8_t", "int", "ivec4", "ivec4", "i", "rgba8i"),
     DType.U8: DTypeGlsl("uint8_t", "int", "ivec4", "uvec4", "u", "rgba8ui"),
     DType.B8: DTypeGlsl("uint8_t", "bool", "bvec4", "uvec4", "u", "rgba8ui"),
+}
+
+_NUMPY = {
+    DType.F32: "<f4",
+    DType.F16: "<f2",
+    DType.I32: "<i4",
+    DType.I8: "i1",
+    DType.U8: "u1",
+    DType.B8: "?",
 }
 
 _DTYPE_CODES = {dtype: code for code, dtype in enumerate(DType)}

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from spirloom.closed_pipe import ends_quietly
+from codegen.closed_pipe import ends_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
 RUFF_VERSION = "0.8.4"

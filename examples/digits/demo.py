@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from spirloom.closed_pipe import ends_quietly
 
+from codegen.closed_pipe import ends_quietly
 from examples.digits.drawing import draw_row
 
 HERE = Path(__file__).resolve().parent

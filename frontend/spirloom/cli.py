@@ -7,8 +7,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from codegen.closed_pipe import ends_quietly
 from spirloom import __version__
-from spirloom.closed_pipe import ends_quietly
 from spirloom.errors import ImportFailure
 
 # Each module has add_parser(subparsers), which sets the default `run`: arguments → exit code.

@@ -20,8 +20,9 @@ VERSION = 1
 ALIGNMENT = 64
 IDENTIFIER = b"SLG1"
 
-DTYPES = list(DType)
-STORAGES = list(Storage)
+# By number in the file.
+DTYPES: tuple[DType, ...] = tuple(DType)
+STORAGES: tuple[Storage | None, ...] = (None, *Storage)
 
 
 def to_bytes(graph: Graph) -> bytes:
@@ -115,7 +116,7 @@ def _write_constants(stream: IO[bytes], constants: list[Array]) -> None:
 def _tensor(tensor: Tensor, constant: int) -> fb.TensorT:
     result = fb.TensorT()
     result.name = tensor.name
-    result.dtype = DTYPES.index(tensor.dtype)
+    result.dtype = tensor.dtype.code
     result.shape = list(tensor.shape)
     result.storage = STORAGES.index(tensor.storage)
     result.constant = constant

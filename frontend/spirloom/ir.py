@@ -8,69 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from codegen.vocabulary import DType, Storage
+
+__all__ = ["ArgValue", "Array", "DType", "Graph", "Node", "Storage", "Tensor", "constant"]
+
 Array = npt.NDArray[Any]
-
-
-class DType(StrEnum):
-    """Element types, named as in op specs; the order is that of the graph file."""
-
-    F32 = "f32"
-    F16 = "f16"
-    I32 = "i32"
-    I8 = "i8"
-    U8 = "u8"
-    B8 = "b8"
-
-    @property
-    def numpy(self) -> np.dtype[Any]:
-        """The little-endian NumPy type that holds the same bytes."""
-        return _NUMPY[self]
-
-    @property
-    def long_name(self) -> str:
-        """The name in text for people: float32, bool, …"""
-        return self.numpy.name
-
-    @classmethod
-    def of(cls, dtype: np.dtype[Any]) -> DType | None:
-        """The type for a NumPy type, or None if Spirloom has none."""
-        return next((d for d, n in _NUMPY.items() if n == dtype.newbyteorder("<")), None)
-
-
-_NUMPY: dict[DType, np.dtype[Any]] = {
-    DType.F32: np.dtype("<f4"),
-    DType.F16: np.dtype("<f2"),
-    DType.I32: np.dtype("<i4"),
-    DType.I8: np.dtype("i1"),
-    DType.U8: np.dtype("u1"),
-    DType.B8: np.dtype("?"),
-}
-
-
-class Storage(StrEnum):
-    """Where a tensor asks to live; the order is that of the graph file."""
-
-    AUTO = "auto"
-    BUFFER = "buffer"
-    TEXTURE3D = "texture3d"
 
 
 @dataclass(slots=True, eq=False)
 class Tensor:
-    """A value of a graph. `name` is a hint except for inputs and outputs."""
+    """A value of a graph. `name` is a hint except for inputs and outputs.
+
+    `storage` is where it asks to live; None leaves that to the runtime.
+    """
 
     name: str
     dtype: DType
     shape: tuple[int, ...]
     data: Array | None = None
-    storage: Storage = Storage.AUTO
+    storage: Storage | None = None
 
     @property
     def size(self) -> int:

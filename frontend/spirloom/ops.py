@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from codegen import DType as CodegenDType
 from codegen import EvalError, Op, SpecError, TensorType, load_library
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, DType, Node, Tensor
+from spirloom.ir import ArgValue, DType, Node, Storage, Tensor
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,13 +75,13 @@ class OpLibrary:
         values = {arg.name: _type(value) for arg, value in zip(spec.args, args, strict=True)}
         try:
             outputs = spec.infer(values)
-            kernels = [spec.select(values, storage) for storage in ("buffer", "texture3d")]
+            kernels = [spec.select(values, storage) for storage in Storage]
         except EvalError as error:
             raise OpError(f"{op} cannot compute it: {error}") from error
         if not any(kernels):
             given = ", ".join(str(arg) for arg in args if isinstance(arg, Tensor))
             raise OpError(f"{op} has no kernel for {given}")
-        return [(tuple(o.shape), DType(o.dtype.value)) for o in outputs]
+        return [(tuple(o.shape), o.dtype) for o in outputs]
 
     def view_source(self, node: Node) -> Tensor | None:
         """The input whose elements the node's output shares, for a view."""
@@ -94,7 +93,7 @@ class OpLibrary:
 def _type(value: object) -> object:
     """An argument as shape rules see it: a tensor's shape and dtype."""
     if isinstance(value, Tensor):
-        return TensorType(value.shape, CodegenDType(value.dtype.value))
+        return TensorType(value.shape, value.dtype)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(_type(v) for v in value)
     return value

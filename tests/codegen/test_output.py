@@ -270,3 +270,15 @@ def test_a_library_of_ones_own(project: Project) -> None:
     assert "spirloom_pack_MyShaders" in text
     assert '"mine::shaders"' in text
     assert "AllShaders" not in text + (out / "cpp/ops/add.cpp").read_text()
+
+
+def test_closed_pipe_ends_quietly(project: Project) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "codegen", "list-outputs", "--out=x"]
+    command.append(f"--spec-dir={project.root / 'op_specs'}")
+    try:
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=ROOT, check=False)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")

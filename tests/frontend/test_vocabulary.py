@@ -1,24 +1,26 @@
-"""The words that front end, generator and the graph file's schema share are the same."""
+"""The words of specs are those of the graph file's schema, number for number."""
 
 from __future__ import annotations
 
-from spirloom import ir
-from spirloom_schema import DType as schema_dtype
-from spirloom_schema import Storage as schema_storage
+from spirloom.graph_file import DTYPES, STORAGES
+from spirloom_schema.DType import DType as SchemaDType
+from spirloom_schema.Storage import Storage as SchemaStorage
 
-from codegen import vocabulary
-
-
-def test_dtypes_are_the_generators_and_the_schemas() -> None:
-    names = [dtype.value for dtype in ir.DType]
-    assert names == [dtype.value for dtype in vocabulary.DType]
-    for dtype in vocabulary.DType:
-        assert getattr(schema_dtype.DType, dtype.name) == dtype.code
+from codegen.vocabulary import DType, Storage
 
 
-def test_storages_are_the_generators_and_the_schemas() -> None:
-    known = schema_storage.Storage
-    codes = {"auto": known.Auto, "buffer": known.Buffer, "texture3d": known.Texture3D}
-    assert [storage.value for storage in ir.Storage] == list(codes)
-    for storage in vocabulary.Storage:
-        assert codes[storage.value] == storage.code
+def codes(schema: type) -> dict[str, int]:
+    """The enum of the schema: lower-case name → number."""
+    return {name.lower(): code for name, code in vars(schema).items() if isinstance(code, int)}
+
+
+def test_dtypes_are_the_schemas() -> None:
+    assert {dtype.value: dtype.code for dtype in DType} == codes(SchemaDType)
+    assert [dtype.code for dtype in DTYPES] == list(range(len(DTYPES)))
+
+
+def test_storages_are_the_schemas() -> None:
+    assert {"auto": 0} | {storage.value: storage.code for storage in Storage} == codes(
+        SchemaStorage
+    )
+    assert [storage.code if storage else 0 for storage in STORAGES] == list(range(len(STORAGES)))

@@ -14,8 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from spirloom.closed_pipe import ends_quietly
-
+from codegen.closed_pipe import ends_quietly
 from tests.network.document import COLUMNS, Row, write_rows
 from tests.network.driver import TOLERANCE, StepFailed, Tools, import_network, run_network
 from tests.network.networks import export_network

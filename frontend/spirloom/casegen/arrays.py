@@ -13,7 +13,6 @@ from spirloom.casegen.case_pack import NamedArray
 from spirloom.casegen.expand import Run
 from spirloom.casegen.oracle import rounded
 from spirloom.casegen.values import CaseError, make_array, widened
-from spirloom.ir import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,8 @@ def make_arrays(run: Run) -> Arrays:
         raise CaseError(f"The reference gives {len(results)} results, not {len(run.outputs)}.")
     expected = []
     for output, tensor, result in zip(run.op.outputs, run.outputs, results, strict=True):
-        dtype = DType(tensor.dtype)
-        expected.append(NamedArray(output.name, dtype, rounded(result, dtype, tensor.shape)))
+        data = rounded(result, tensor.dtype, tensor.shape)
+        expected.append(NamedArray(output.name, tensor.dtype, data))
     return Arrays(inputs, tuple(expected))
 
 
@@ -58,7 +57,7 @@ def items_of(run: Run, arg: Arg) -> Iterator[tuple[str, TensorCase]]:
 
 
 def _make_input(run: Run, arg: Arg, name: str, tensor: TensorCase) -> NamedArray:
-    dtype = DType(run.dtypes[arg.name])
+    dtype = run.dtypes[arg.name]
     return NamedArray(name, dtype, make_array(tensor, dtype, f"{run.op.name}/{run.case}/{name}"))
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from codegen import Arg
-from codegen.vocabulary import Storage as SpecStorage
 from spirloom.casegen.arrays import Arrays, items_of
 from spirloom.casegen.case_pack import NamedArray
 from spirloom.casegen.expand import Run
@@ -34,11 +33,9 @@ def build_graph(run: Run, arrays: Arrays) -> CaseGraph:
     return CaseGraph(graph, tuple(inputs))
 
 
-def _storage(run: Run, storage: SpecStorage | None) -> Storage:
+def _storage(run: Run, storage: Storage | None) -> Storage | None:
     """What the file says: only where a tensor lives elsewhere than its node."""
-    if storage is None or storage is run.variant.storage:
-        return Storage.AUTO
-    return Storage(storage)
+    return None if storage is run.variant.storage else storage
 
 
 def _arg_value(
@@ -74,7 +71,7 @@ def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
     wherever it lies would take it from there.
     """
     takes_any = any(operand.own_storage for operand in run.variant.kernel.operands)
-    if run.variant.storage is SpecStorage.BUFFER or not (takes_any or run.op.view_of is not None):
+    if run.variant.storage is Storage.BUFFER or not (takes_any or run.op.view_of is not None):
         return tensor
     staged = Tensor(f"{tensor.name}_texture", tensor.dtype, tensor.shape)
     staged.storage = Storage.TEXTURE3D

@@ -16,8 +16,6 @@ VERSION = 1
 IDENTIFIER = b"SLC1"
 ALIGNMENT = 64
 LARGEST_PACK = 2**31 - 1
-DTYPES = list(DType)
-STORAGES = list(Storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     fb_case.AddId(builder, names[0])
     fb_case.AddOp(builder, names[1])
     fb_case.AddVariant(builder, names[2])
-    fb_case.AddStorage(builder, STORAGES.index(case.storage))
+    fb_case.AddStorage(builder, case.storage.code)
     fb_case.AddGraph(builder, graph)
     fb_case.AddInputs(builder, inputs)
     fb_case.AddExpected(builder, expected)
@@ -84,7 +82,7 @@ def _tensor(builder: flatbuffers.Builder, array: NamedArray, stored: dict[int, i
     shape = builder.EndVector()
     fb_tensor.Start(builder)
     fb_tensor.AddName(builder, name)
-    fb_tensor.AddDtype(builder, DTYPES.index(array.dtype))
+    fb_tensor.AddDtype(builder, array.dtype.code)
     fb_tensor.AddShape(builder, shape)
     fb_tensor.AddData(builder, data)
     stored[id(array)] = int(fb_tensor.End(builder))

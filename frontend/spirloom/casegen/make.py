@@ -11,7 +11,6 @@ from spirloom.casegen.case_graph import build_graph
 from spirloom.casegen.case_pack import Case
 from spirloom.casegen.expand import Run, runs_of
 from spirloom.casegen.values import CaseError
-from spirloom.ir import Storage
 
 
 def cases_of(op: Op) -> Iterator[Case]:
@@ -34,7 +33,7 @@ def _make_case(run: Run, arrays: Arrays) -> Case:
         id=run.id,
         op=run.op.name,
         variant=run.variant.id,
-        storage=Storage(run.variant.storage),
+        storage=run.variant.storage,
         graph=graph_file.to_bytes(built.graph),
         inputs=built.inputs,
         expected=arrays.expected,

@@ -74,8 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
     graph = import_model(arguments.model, library, shapes)
     rewrite = finish if arguments.no_optimize else optimize
     rewrite(graph, library, fp16=arguments.fp16)
+    storage = None if arguments.storage == "auto" else Storage(arguments.storage)
     for tensor in graph.tensors():
-        tensor.storage = Storage(arguments.storage)
+        tensor.storage = storage
     graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
     return 0

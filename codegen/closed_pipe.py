@@ -1,4 +1,4 @@
-"""Ends a program quietly when what reads its output has gone, as in `spirloom ops | head`."""
+"""Ends a program quietly when what reads its output has gone, as in `… | head`."""
 
 from __future__ import annotations
 
