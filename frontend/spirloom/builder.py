@@ -71,7 +71,18 @@ class Builder:
         """Elements start, start + step, … below end of one dimension."""
         if (start, end, step) == (0, x.shape[dim], 1):
             return x
+        if x.data is not None:
+            return constant(x.name, x.data[(slice(None),) * dim + (slice(start, end, step),)])
         return self.emit("aten.slice.Tensor", x=x, dim=dim, start=start, end=end, step=step)
+
+    def cat(self, parts: Sequence[Tensor], dim: int) -> Tensor:
+        """The parts one after the other along a non-negative dimension."""
+        if len(parts) == 1:
+            return parts[0]
+        known = [part.data for part in parts if part.data is not None]
+        if len(known) == len(parts):
+            return self.constant(np.concatenate(known, axis=dim))
+        return self.emit("aten.cat", tensors=tuple(parts), dim=dim)
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
         """a + b, broadcasting."""

@@ -19,3 +19,10 @@ def pack_linear_weight(weight: Array) -> Array:
     """[out, in] to [in, out], `out` padded to a multiple of 8."""
     out, _ = weight.shape
     return np.pad(weight, [(0, -out % 8), (0, 0)]).T
+
+
+def pack_recurrent_weight(weight: Array, gates: int) -> Array:
+    """[gates units, in] to [in, units, gates], of several gates 4."""
+    units, depth = len(weight) // gates, weight.shape[1]
+    packed = weight.reshape(gates, units, depth).transpose(2, 1, 0)
+    return np.pad(packed, [(0, 0), (0, 0), (0, 4 - gates if gates > 1 else 0)])

@@ -108,6 +108,11 @@ class NodeContext:
         """A list-of-float attribute; empty where it is absent."""
         return [float(v) for v in self._attribute(name, onnx.AttributeProto.FLOATS, [])]
 
+    def texts(self, name: str) -> list[str]:
+        """A list-of-string attribute; empty where it is absent."""
+        values = self._attribute(name, onnx.AttributeProto.STRINGS, [])
+        return [bytes(value).decode(errors="replace") for value in values]
+
     def attribute(self, name: str) -> onnx.AttributeProto:
         """A required attribute of any type."""
         if name not in self._attributes:

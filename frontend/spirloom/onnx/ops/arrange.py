@@ -20,7 +20,7 @@ def transpose(ctx: NodeContext) -> Tensor:
 def concat(ctx: NodeContext) -> Tensor:
     parts = tuple(ctx.tensor(i) for i in range(len(ctx.inputs)))
     axis = ctx.axis(ctx.integer("axis", 0), len(parts[0].shape))
-    return parts[0] if len(parts) == 1 else ctx.build.emit("aten.cat", tensors=parts, dim=axis)
+    return ctx.build.cat(parts, axis)
 
 
 @converts("Split")

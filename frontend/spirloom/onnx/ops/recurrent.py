@@ -1,0 +1,177 @@
+"""RNN, GRU and LSTM: one product for the input of all steps, then an operator per direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isclose
+
+from spirloom.ir import Tensor
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.table import Unsupported, converts
+
+# The numbers of lib/squash.glsl.j2.
+_ACTIVATIONS = {
+    "Sigmoid": 0,
+    "Tanh": 1,
+    "Relu": 2,
+    "HardSigmoid": 3,
+    "Softsign": 4,
+    "Softplus": 5,
+    "Elu": 6,
+    "LeakyRelu": 7,
+}
+_ALPHAS = {"HardSigmoid": 0.2, "Elu": 1.0, "LeakyRelu": 0.01}
+_BETAS = {"HardSigmoid": 0.5}
+
+_DIRECTIONS = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """How ONNX lays out a cell, and what its operator calls the activations."""
+
+    gates: tuple[int, ...]  # where ONNX keeps each of PyTorch's gates
+    activations: dict[str, str]  # argument → default
+
+
+@converts("RNN")
+def rnn(ctx: NodeContext) -> list[Tensor]:
+    cell = _Cell((0,), {"activation": "Tanh"})
+    return _layer(ctx, cell, [{} for _ in _reversals(ctx)])
+
+
+@converts("GRU")
+def gru(ctx: NodeContext) -> list[Tensor]:
+    cell = _Cell((1, 0, 2), {"gate_activation": "Sigmoid", "cell_activation": "Tanh"})
+    reset_first = not ctx.integer("linear_before_reset", 0)
+    return _layer(ctx, cell, [{"reset_first": reset_first} for _ in _reversals(ctx)])
+
+
+@converts("LSTM")
+def lstm(ctx: NodeContext) -> list[Tensor]:
+    activations = {"gate_activation": "Sigmoid"}
+    activations |= {"cell_activation": "Tanh", "hidden_activation": "Tanh"}
+    cells, peepholes = _initial(ctx, 6), ctx.optional_tensor(7)
+    coupled = bool(ctx.integer("input_forget", 0))
+    own: list[dict[str, object]] = [
+        {
+            "c0": None if cells is None else _direction(ctx, cells, d),
+            "peephole": None
+            if peepholes is None
+            else _reordered(ctx, _direction(ctx, peepholes, d), (0, 2, 1)),
+            "coupled": coupled,
+        }
+        for d in range(len(_reversals(ctx)))
+    ]
+    return _layer(ctx, _Cell((0, 2, 3, 1), activations), own)
+
+
+def _layer(ctx: NodeContext, cell: _Cell, own: Sequence[dict[str, object]]) -> list[Tensor]:
+    """The node's outputs, given the arguments that only its own cell has, for each direction."""
+    x = ctx.build.permute(ctx.tensor(0), [1, 0, 2]) if _batch_first(ctx) else ctx.tensor(0)
+    weights = [ctx.tensor(1), ctx.tensor(2)]
+    if any(len(t.shape) != 3 or t.shape[0] != len(own) for t in weights) or len(x.shape) != 3:
+        raise Unsupported(f"{x}, the weights {weights[0]} and {weights[1]} do not fit each other")
+    biases, states, lengths = ctx.optional_tensor(3), _initial(ctx, 5), _lengths(ctx, x.shape[0])
+    results = []
+    for d, reverse in enumerate(_reversals(ctx)):
+        w, r = (_reordered(ctx, _direction(ctx, t, d), cell.gates) for t in weights)
+        of_input, of_state = (None, None) if biases is None else _biases(ctx, biases, d, cell)
+        results.append(
+            ctx.build.emit_all(
+                f"spirloom.{ctx.op_type.lower()}_layer",
+                x=ctx.build.emit("aten.linear", x=x, weight=w, bias=of_input),
+                weight=r,
+                bias=of_state,
+                h0=None if states is None else _direction(ctx, states, d),
+                lengths=lengths,
+                reverse=reverse,
+                clip=ctx.number("clip", 0.0),
+                **_activations(ctx, cell, d),
+                **own[d],
+            )
+        )
+    y, *last = zip(*results, strict=True)
+    return [_outputs(ctx, y), *(_states(ctx, state) for state in last)]
+
+
+def _reversals(ctx: NodeContext) -> list[bool]:
+    """Whether each of the node's directions runs backwards."""
+    direction = ctx.text("direction", "forward").lower()
+    if direction not in _DIRECTIONS:
+        raise Unsupported(f"its direction '{direction}' is unknown")
+    return _DIRECTIONS[direction]
+
+
+def _batch_first(ctx: NodeContext) -> bool:
+    return bool(ctx.integer("layout", 0))
+
+
+def _direction(ctx: NodeContext, x: Tensor, d: int) -> Tensor:
+    """The part of one direction."""
+    return ctx.build.view(ctx.build.slice(x, 0, d, d + 1), x.shape[1:])
+
+
+def _reordered(ctx: NodeContext, x: Tensor, order: Sequence[int]) -> Tensor:
+    """The equal parts of the first dimension in another order."""
+    if list(order) == list(range(len(order))):
+        return x
+    size = x.shape[0] // len(order)
+    return ctx.build.cat([ctx.build.slice(x, 0, k * size, (k + 1) * size) for k in order], 0)
+
+
+def _biases(ctx: NodeContext, biases: Tensor, d: int, cell: _Cell) -> tuple[Tensor, Tensor]:
+    """The input's and the state's."""
+    both = _direction(ctx, biases, d)
+    half = both.shape[0] // 2
+    of_input, of_state = (ctx.build.slice(both, 0, k * half, (k + 1) * half) for k in range(2))
+    return _reordered(ctx, of_input, cell.gates), _reordered(ctx, of_state, cell.gates)
+
+
+def _initial(ctx: NodeContext, index: int) -> Tensor | None:
+    """A state to begin with, [direction, batch, unit]; None for zeros."""
+    state = ctx.optional_tensor(index)
+    if state is None or (state.data is not None and not state.data.any()):
+        return None
+    return ctx.build.permute(state, [1, 0, 2]) if _batch_first(ctx) else state
+
+
+def _lengths(ctx: NodeContext, steps: int) -> Tensor | None:
+    """The steps of each batch; None where all take all."""
+    lengths = ctx.optional_tensor(4)
+    if lengths is None or (lengths.data is not None and (lengths.data == steps).all()):
+        return None
+    return lengths
+
+
+def _activations(ctx: NodeContext, cell: _Cell, d: int) -> dict[str, object]:
+    given = ctx.texts("activations") or list(cell.activations.values()) * len(_reversals(ctx))
+    for parameter, defaults in (("alpha", _ALPHAS), ("beta", _BETAS)):
+        expected = [defaults[name] for name in given if name in defaults]
+        values = ctx.floats(f"activation_{parameter}") or expected
+        if len(values) != len(expected) or not all(map(_close, values, expected)):
+            raise Unsupported(f"its activation_{parameter} {values} is not the default {expected}")
+    own = given[d * len(cell.activations) : (d + 1) * len(cell.activations)]
+    unknown = [name for name in own if name not in _ACTIVATIONS]
+    if unknown or len(own) != len(cell.activations):
+        raise Unsupported(f"its activations {given} are not supported")
+    return dict(zip(cell.activations, (_ACTIVATIONS[name] for name in own), strict=True))
+
+
+def _close(a: float, b: float) -> bool:
+    return isclose(a, b, rel_tol=1e-6)
+
+
+def _outputs(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
+    """[step, direction, batch, unit], or batch first."""
+    steps, batch, units = directions[0].shape
+    parts = [ctx.build.view(y, [steps, 1, batch, units]) for y in directions]
+    y = ctx.build.cat(parts, 1)
+    return ctx.build.permute(y, [2, 0, 1, 3]) if _batch_first(ctx) else y
+
+
+def _states(ctx: NodeContext, directions: Sequence[Tensor]) -> Tensor:
+    """[direction, batch, unit], or batch first."""
+    y = ctx.build.cat([ctx.build.view(state, [1, *state.shape]) for state in directions], 0)
+    return ctx.build.permute(y, [1, 0, 2]) if _batch_first(ctx) else y
