@@ -142,7 +142,7 @@ def test_every_unsupported_node_is_listed(
     [
         (("import", "missing.onnx", "-o", "m.slg"), "Cannot read missing.onnx: No such file"),
         (("inspect", "missing.slg"), "Cannot read missing.slg: No such file"),
-        (("import", "m.onnx", "-o", "m.slg", "--dim", "3"), "'3' is not of the form NAME=NUMBER"),
+        (("import", "m.onnx", "-o", "m.slg", "--dim", "3"), "'3' is not of the form NAME=VALUE"),
         (("import", "m.onnx", "-o", "m.slg", "--dim", "n=-1"), "--dim wants numbers"),
         (("import", "m.onnx", "-o", "m.slg", "--dim", "n=1,2"), "--dim n wants one number, not 2"),
         (("import", "m.onnx", "-o", "m.slg", "--shape", "x=a"), "--shape wants numbers"),

@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Graph
+from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 
@@ -98,9 +99,41 @@ def test_unused_further_outputs_are_ignored(library: OpLibrary, tmp_path: Path) 
     nodes = [node("Dropout", "x", "a mask"), node("Relu", "a")]
     graph = imported(model(nodes, {"x": (2,)}), library, tmp_path)
     assert [n.op for n in graph.nodes] == ["aten.relu"]
-    nodes = [node("Dropout", "x", "a mask"), node("Where", "mask a x")]
-    with pytest.raises(ImportFailure, match="its further output 'mask' is not supported"):
-        imported(model(nodes, {"x": (2,)}), library, tmp_path)
+
+    constants = {name: np.ones(2, np.float32) for name in "sbmv"}
+    nodes = [node("BatchNormalization", "x s b m v", "a mean v2 m3 v4")]
+    nodes += [node("Add", "a mean")]
+    with pytest.raises(ImportFailure, match="its further output 'mean' is not supported"):
+        imported(model(nodes, {"x": (1, 2)}, constants), library, tmp_path)
+
+
+def test_fixed_inputs_become_constants(library: OpLibrary, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    made = model([node("Expand", "x shape")], {"x": (1, 2), "shape": (2,)})
+    made.graph.input[1].type.tensor_type.elem_type = TensorProto.INT64
+    path.write_bytes(made.SerializeToString())
+    graph = import_model(path, library, Shapes(), {"shape": np.array([3, 2], np.int32)})
+    assert [t.name for t in graph.inputs] == ["x"]
+    assert graph.outputs[0].shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("z", np.ones(2), "--fix names no input: z. The inputs are: x, shape."),
+        ("shape", np.array([1, 2.5]), "has elements that the input's type, int64, cannot hold"),
+        ("shape", np.ones(3), r"has the shape \[3\]; the input has \[2\]"),
+    ],
+)
+def test_fixed_inputs_must_fit(
+    library: OpLibrary, tmp_path: Path, name: str, value: Array, message: str
+) -> None:
+    path = tmp_path / "model.onnx"
+    made = model([node("Expand", "x shape")], {"x": (1, 2), "shape": (2,)})
+    made.graph.input[1].type.tensor_type.elem_type = TensorProto.INT64
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(ImportFailure, match=message):
+        import_model(path, library, Shapes(), {name: value})
 
 
 def test_one_value_for_two_outputs(library: OpLibrary, tmp_path: Path) -> None:

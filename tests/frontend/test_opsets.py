@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import NodeProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.onnx.table import CONVERTERS
 from spirloom.ops import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, ops, random
@@ -177,3 +179,10 @@ def test_other_opsets_are_refused(library: OpLibrary, tmp_path: Path, opset: int
     made = model([node("Relu", "x")], {"x": (2,)}, opset=opset)
     with pytest.raises(ImportFailure, match=f"ONNX opset {opset}; Spirloom reads 7 to 22"):
         imported(made, library, tmp_path)
+
+
+def test_every_converter_names_an_onnx_operator() -> None:
+    newer = {"Col2Im", "GroupNormalization", "Mish", "Gelu"}  # than this ONNX
+    newer |= {"BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"}
+    known = {schema.name for schema in onnx.defs.get_all_schemas()}
+    assert set(CONVERTERS) - newer <= known

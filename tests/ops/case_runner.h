@@ -1,4 +1,4 @@
-// Runs operator test cases on the device, as an application would.
+// Runs test cases on the device, as an application would.
 #ifndef SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_
 #define SPIRLOOM_TESTS_OPS_CASE_RUNNER_H_
 
@@ -23,11 +23,13 @@ class CaseRunner {
   static Result<CaseRunner> Create();
 
   // Names the first thing that keeps the device or library from running the case: a feature that
-  // the device lacks, or that the build left the variant out. "" when there is none.
+  // the device lacks, or that the build left the variant out. "" when there is none, or the case is
+  // for no particular variant.
   std::string ReasonToSkip(const schema::Case& test) const;
 
-  // Runs the case. Fails if the outputs differ from the expected ones, if the case's variant was
-  // not among the dispatched ones, or if the validation layer said anything.
+  // Runs the case. Fails with kUnsupported if the device lacks something, with kInternal if the
+  // outputs differ from the expected ones, if the case's variant was not among the dispatched ones,
+  // or if the validation layer said anything.
   Status Run(const schema::Case& test) const;
 
   // The ids of the library's variants.

@@ -27,11 +27,12 @@ class NamedArray:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run of one variant: a graph file with its inputs and what must come out."""
+    """One run of one variant, or of whatever variants the runtime chooses for a graph file: its
+    inputs and what must come out."""
 
     id: str
     op: str
-    variant: str
+    variant: str | None
     storage: Storage
     graph: bytes
     inputs: tuple[NamedArray, ...]
@@ -57,11 +58,13 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     inputs = _offsets(builder, [_tensor(builder, array, stored) for array in case.inputs])
     expected = _offsets(builder, [_tensor(builder, array, stored) for array in case.expected])
     graph = _blob(builder, case.graph)
-    names = [builder.CreateString(text) for text in (case.id, case.op, case.variant)]
+    id_, op = builder.CreateString(case.id), builder.CreateString(case.op)
+    variant = None if case.variant is None else builder.CreateString(case.variant)
     fb_case.Start(builder)
-    fb_case.AddId(builder, names[0])
-    fb_case.AddOp(builder, names[1])
-    fb_case.AddVariant(builder, names[2])
+    fb_case.AddId(builder, id_)
+    fb_case.AddOp(builder, op)
+    if variant is not None:
+        fb_case.AddVariant(builder, variant)
     fb_case.AddStorage(builder, case.storage.code)
     fb_case.AddGraph(builder, graph)
     fb_case.AddInputs(builder, inputs)

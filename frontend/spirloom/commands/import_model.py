@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
+    from spirloom.ir import Array
     from spirloom.onnx.inputs import Shapes
 
 EPILOG = """\
@@ -43,6 +45,13 @@ def add_parser(commands: Any) -> None:
         "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
     )
     parser.add_argument(
+        "--fix",
+        action="append",
+        default=[],
+        metavar="INPUT=FILE.npy",
+        help="make an input the constant in a NumPy file",
+    )
+    parser.add_argument(
         "--storage",
         choices=["auto", "buffer", "texture3d"],
         default="auto",
@@ -71,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     shapes = _shapes(arguments)
     _check_output(arguments.model, arguments.output)
     library = OpLibrary()
-    graph = import_model(arguments.model, library, shapes)
+    graph = import_model(arguments.model, library, shapes, _fixed(arguments.fix))
     rewrite = finish if arguments.no_optimize else optimize
     rewrite(graph, library, fp16=arguments.fp16)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
@@ -106,8 +115,24 @@ def _shapes(arguments: argparse.Namespace) -> Shapes:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.rpartition("=")
     if not equals or not name:
-        raise ImportFailure(f"'{text}' is not of the form NAME=NUMBER.")
+        raise ImportFailure(f"'{text}' is not of the form NAME=VALUE.")
     return name, value
+
+
+def _fixed(texts: Sequence[str]) -> dict[str, Array]:
+    """The arrays that inputs are fixed to."""
+    import numpy as np
+
+    fixed = {}
+    for name, file in map(_pair, texts):
+        try:
+            loaded = np.load(file, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise ImportFailure(f"Cannot read {file} as a NumPy array: {error}.") from error
+        if not isinstance(loaded, np.ndarray):
+            raise ImportFailure(f"{file} holds several arrays; --fix wants a .npy file with one.")
+        fixed[name] = loaded
+    return fixed
 
 
 def _sizes(text: str, option: str) -> tuple[int, ...]:

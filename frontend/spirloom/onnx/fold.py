@@ -48,7 +48,6 @@ _UNARY: dict[str, Callable[[Array], Array]] = {
     "Sign": np.sign,
     "Sqrt": np.sqrt,
     "Identity": lambda x: x,
-    "Dropout": lambda x: x,
 }
 
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +10,14 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoPro
 
 from spirloom import __version__
 from spirloom.builder import Builder
-from spirloom.errors import ImportFailure
+from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
 from spirloom.onnx import fold_more, ops, reader
 from spirloom.onnx.context import Lifter, NodeContext
 from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.fold import FOLDERS
 from spirloom.onnx.guess import Guesses
-from spirloom.onnx.inputs import Shapes, read_inputs
+from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.table import CONVERTERS, Unsupported, Value
 from spirloom.ops import OpError, OpLibrary
 
@@ -27,9 +27,15 @@ assert ops and fold_more
 NO_CONVERTER = "there is no converter for it"
 
 
-def import_model(path: Path, library: OpLibrary, shapes: Shapes) -> Graph:
-    """The graph of an ONNX file, as written, before any pass. Raises ImportFailure."""
+def import_model(
+    path: Path, library: OpLibrary, shapes: Shapes, fixed: Mapping[str, Array] | None = None
+) -> Graph:
+    """The graph of an ONNX file, as written, before any pass. Raises ImportFailure.
+
+    Inputs in `fixed` become constants of that value.
+    """
     model = reader.read_model(path)
+    fix_inputs(model, fixed or {})
     return _Importer(path, model, library, shapes).run()
 
 
@@ -67,7 +73,7 @@ class _Importer:
             raise ImportFailure(f"{self._path} holds sparse initializers, which are not supported.")
         self._import_nodes(self._model.graph.node)
         if self._problems:
-            raise ImportFailure(self._unsupported_message())
+            raise self._unsupported()
         self._graph.outputs = [self._output(info) for info in self._model.graph.output]
         return self._graph
 
@@ -147,13 +153,10 @@ class _Importer:
             raise _Unknown
         return value
 
-    def _unsupported_message(self) -> str:
-        lines = [f"{self._path}: {len(self._problems)} of {self._count} nodes cannot be imported:"]
-        for node, reason in self._problems:
-            domain = "" if node.domain in reader.DEFAULT_DOMAINS else f"{node.domain}."
-            name = node.name or f"the one that makes '{next(iter(node.output), '')}'"
-            lines.append(f"  {domain}{node.op_type}, {name}: {reason}")
-        return "\n".join(lines)
+    def _unsupported(self) -> NodesUnsupported:
+        problems = tuple(_problem(node, reason) for node, reason in self._problems)
+        first = f"{self._path}: {len(problems)} of {self._count} nodes cannot be imported:"
+        return NodesUnsupported("\n  ".join([first, *map(str, problems)]), problems)
 
     def _output(self, info: ValueInfoProto) -> Tensor:
         """The tensor of an output: its own, made by a node, and bearing the output's name."""
@@ -170,6 +173,12 @@ class _Importer:
             tensor = self._builder.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))
             tensor.name = info.name
         return tensor
+
+
+def _problem(node: NodeProto, reason: str) -> NodeProblem:
+    domain = "" if node.domain in reader.DEFAULT_DOMAINS else f"{node.domain}."
+    name = node.name or f"the one that makes '{next(iter(node.output), '')}'"
+    return NodeProblem(f"{domain}{node.op_type}", name, reason)
 
 
 def _used_names(graph: GraphProto) -> Iterator[str]:

@@ -6,13 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onnx import GraphProto, TensorProto, ValueInfoProto
+import numpy as np
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, numpy_helper
 
 from spirloom.errors import ImportFailure
-from spirloom.ir import DType, Tensor
-from spirloom.onnx.dtypes import dtype_of, type_name
+from spirloom.ir import Array, DType, Tensor
+from spirloom.onnx.dtypes import dtype_of, numpy_type, type_name
+from spirloom.onnx.table import Unsupported
 
 MAX_RANK = 8
+
+# (operator, place of the input) where an int64 input only counts elements or picks them: such
+# numbers fit 32 bits.
+_INDEX_INPUTS = {
+    ("Gather", 1),
+    ("GatherElements", 1),
+    ("GatherND", 1),
+    ("NegativeLogLikelihoodLoss", 1),
+    ("OneHot", 0),
+    ("Scatter", 1),
+    ("ScatterElements", 1),
+    ("ScatterND", 1),
+    ("SoftmaxCrossEntropyLoss", 1),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +37,47 @@ class Shapes:
 
     dims: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def fix_inputs(model: ModelProto, fixed: Mapping[str, Array]) -> None:
+    """Gives inputs a value that cannot be changed any more. Raises ImportFailure if it cannot."""
+    infos = {info.name: info for info in model.graph.input}
+    unknown = sorted(set(fixed) - set(infos))
+    if unknown:
+        raise ImportFailure(
+            f"--fix names no input: {', '.join(unknown)}. The inputs are: {', '.join(infos)}."
+        )
+    kept = [t for t in model.graph.initializer if t.name not in fixed]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    for name, value in fixed.items():
+        typed = _of_input(infos[name], value)
+        model.graph.initializer.append(numpy_helper.from_array(typed, name))
+
+
+def _of_input(info: ValueInfoProto, value: Array) -> Array:
+    """The value in the input's element type and shape."""
+    kind = info.type.tensor_type
+    try:
+        wanted = numpy_type(kind.elem_type)
+    except Unsupported as error:
+        raise ImportFailure(f"Input '{info.name}' cannot be fixed: {error}.") from error
+    typed = value.astype(wanted)
+    if not np.array_equal(typed, value, equal_nan=wanted.kind == "f"):
+        raise ImportFailure(
+            f"--fix {info.name} has elements that the input's type, {wanted}, cannot hold."
+        )
+    dims = kind.shape.dim
+    fits = len(dims) == value.ndim and all(
+        not d.HasField("dim_value") or d.dim_value == n
+        for d, n in zip(dims, value.shape, strict=True)
+    )
+    if kind.HasField("shape") and not fits:
+        stated = [d.dim_value if d.HasField("dim_value") else d.dim_param or "?" for d in dims]
+        raise ImportFailure(
+            f"--fix {info.name} has the shape {list(value.shape)}; the input has {stated}."
+        )
+    return typed
 
 
 def read_inputs(graph: GraphProto, path: Path, shapes: Shapes) -> list[Tensor]:
@@ -98,6 +155,6 @@ def _dtype(info: ValueInfoProto, graph: GraphProto) -> DType:
 
 
 def _only_indexes(name: str, graph: GraphProto) -> bool:
-    """Whether a value is used as Gather's indices only: these fit 32 bits."""
-    uses = [(n.op_type, i) for n in graph.node for i, used in enumerate(n.input) if used == name]
-    return bool(uses) and all(use == ("Gather", 1) for use in uses)
+    """Whether a value is used for nothing but indices."""
+    uses = {(n.op_type, i) for n in graph.node for i, used in enumerate(n.input) if used == name}
+    return bool(uses) and uses <= _INDEX_INPUTS

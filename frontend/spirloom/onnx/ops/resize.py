@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isclose
 
 import numpy as np
 
@@ -74,7 +75,9 @@ def _positions(ctx: NodeContext, axis: Axis) -> Array:
     if mode == "asymmetric":
         return at / axis.scale
     if mode == "align_corners":
-        return at * ((axis.size - 1) / max(axis.out - 1, 1))
+        # ONNX takes the length before it is rounded down, unlike PyTorch.
+        length = axis.scale * axis.size
+        return at * ((axis.size - 1) / (length - 1) if axis.out > 1 else 0)
     if mode == "pytorch_half_pixel" and axis.out == 1:
         return at * 0
     if mode in ("half_pixel", "pytorch_half_pixel"):
@@ -113,7 +116,7 @@ def _interpolate(ctx: NodeContext, x: Tensor, axes: list[Axis], mode: str) -> Te
     coordinates = ctx.text(
         "coordinate_transformation_mode", "asymmetric" if ctx.opset < 11 else "half_pixel"
     )
-    exact = all(a.out == a.scale * a.size or ctx.optional(3) is not None for a in axes)
+    exact = all(isclose(a.out, a.scale * a.size, rel_tol=1e-6) for a in axes)
     half_pixel = coordinates == "half_pixel" or (
         coordinates == "pytorch_half_pixel" and all(a.out > 1 for a in axes)
     )
@@ -122,7 +125,7 @@ def _interpolate(ctx: NodeContext, x: Tensor, axes: list[Axis], mode: str) -> Te
     op = f"aten.upsample_bi{mode}2d"
     if plain and _planar(x, axes):
         size = _planar_size(x, axes)
-        if coordinates == "align_corners":
+        if coordinates == "align_corners" and exact:
             return ctx.build.emit(op, x=x, output_size=size, align_corners=True)
         if half_pixel and exact:
             return ctx.build.emit(op, x=x, output_size=size, align_corners=False)

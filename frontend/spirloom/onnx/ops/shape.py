@@ -18,13 +18,17 @@ def identity(ctx: NodeContext) -> Value:
 
 
 @converts("Dropout")
-def dropout(ctx: NodeContext) -> Value:
+def dropout(ctx: NodeContext) -> list[Value]:
     """The identity, as in inference; a ratio of 0 drops nothing even in training."""
-    ctx.refuse_extra_outputs()
     ratio, training = ctx.constant(1), ctx.constant(2)
     if training is not None and training.any() and (ratio is None or ratio.any()):
         raise Unsupported("training_mode is set; export the model in inference mode (model.eval())")
-    return ctx.value(0)
+    x = ctx.value(0)
+    if not ctx.uses_output(1):
+        return [x]
+    fold.check_size(x.shape, 1)
+    kept = np.ones(x.shape, dtype=np.bool_)
+    return [x, kept if ctx.opset >= 10 else kept.astype(np.float32)]
 
 
 @converts("Shape")

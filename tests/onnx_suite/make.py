@@ -1,0 +1,63 @@
+"""Makes the case pack of ONNX's backend suite, and the page about it.
+
+  python -m tests.onnx_suite.make --suite DIR --cases OUT.slcases --page OUT.md
+  python -m tests.onnx_suite.make --suite DIR --page generated/onnx_suite.md --update
+
+With --update a case that passed and does not any more is an error, and nothing is written; remove
+its line from the page to give it up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from spirloom.casegen import case_pack
+from spirloom.errors import ImportFailure
+from spirloom.graph_file import replaced
+from spirloom.ops import OpLibrary
+
+from tests.onnx_suite.outcome import outcomes
+from tests.onnx_suite.table import read_passed, render
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--suite", type=Path, required=True, help="the suite's folder `data`")
+    parser.add_argument("--cases", type=Path, help="the case pack to write")
+    parser.add_argument("--page", type=Path, required=True, help="the page to write")
+    parser.add_argument("--update", action="store_true", help="refuse to lose a case")
+    return parser.parse_args()
+
+
+def lost(before: str, after: str) -> list[str]:
+    """The cases that passed on one page and do not on the next."""
+    return sorted(read_passed(before) - read_passed(after))
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    try:
+        found = list(outcomes(arguments.suite, OpLibrary()))
+    except ImportFailure as error:
+        print(error, file=sys.stderr)
+        return 1
+    page = render(found)
+    if arguments.update and arguments.page.exists():
+        gone = lost(arguments.page.read_text(encoding="utf-8"), page)
+        if gone:
+            print(f"{len(gone)} cases do not pass any more: {', '.join(gone)}", file=sys.stderr)
+            return 1
+    if arguments.cases:
+        with replaced(arguments.cases) as stream:
+            stream.write(case_pack.to_bytes(case for outcome in found for case in outcome.runs))
+    with replaced(arguments.page) as stream:
+        stream.write(page.encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

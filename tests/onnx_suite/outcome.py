@@ -1,0 +1,112 @@
+"""What became of each case of the suite: a graph with its data to run, or a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from spirloom import graph_file
+from spirloom.casegen.case_pack import Case, NamedArray
+from spirloom.ir import Array, DType, Graph, Storage
+from spirloom.ops import OpLibrary
+
+from tests.onnx_suite.attempt import Imported, Refused, attempt, refuse_other_values
+from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite
+
+# ONNX's own, for its backends.
+RTOL, ATOL = 1e-3, 1e-7
+STORAGES = (Storage.BUFFER, Storage.TEXTURE3D)
+
+
+class Kind(StrEnum):
+    """How a case ended."""
+
+    RUNS = "runs"
+    FIXED = "runs with fixed inputs"
+    FOLDED = "computed at import"
+    REFUSED = "unsupported"
+
+    @property
+    def passes(self) -> bool:
+        return self is not Kind.REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of one case; `detail` names the fixed inputs, or gives the reason."""
+
+    group: str
+    name: str
+    operator: str
+    kind: Kind
+    detail: str
+    runs: tuple[Case, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.group}/{self.name}"
+
+
+def outcomes(root: Path, library: OpLibrary) -> Iterator[Outcome]:
+    """The outcome of every case, in order."""
+    for case in read_suite(root):
+        yield _outcome(case, library)
+
+
+def _outcome(case: SuiteCase, library: OpLibrary) -> Outcome:
+    base = Outcome(case.group, case.name, case.operator, Kind.REFUSED, "")
+    refused = refuse_other_values(case)
+    if refused is not None:
+        return replace(base, detail=refused.reason)
+    runs: list[Case] = []
+    fixed: tuple[str, ...] = ()
+    for number, data in enumerate(case.data_sets()):
+        result = attempt(case, data.inputs, library)
+        if isinstance(result, Refused):
+            return replace(base, detail=result.reason)
+        fixed = max(fixed, result.fixed, key=len)
+        runs += _runs(case, number, data, result)
+    return replace(base, kind=_kind(case, fixed), detail=", ".join(fixed), runs=tuple(runs))
+
+
+def _kind(case: SuiteCase, fixed: tuple[str, ...]) -> Kind:
+    if not fixed:
+        return Kind.RUNS
+    return Kind.FOLDED if len(fixed) == len(case.inputs) else Kind.FIXED
+
+
+def _runs(case: SuiteCase, number: int, data: DataSet, imported: Imported) -> Iterator[Case]:
+    """The runs of one data set, in each storage."""
+    graph = imported.graph
+    values = dict(zip((info.name for info in case.inputs), data.inputs, strict=True))
+    outputs = dict(zip((info.name for info in case.model.graph.output), data.outputs, strict=True))
+    inputs = tuple(_array(t.name, t.dtype, values[t.name]) for t in graph.inputs)
+    expected = tuple(_array(t.name, t.dtype, outputs[t.name]) for t in graph.outputs)
+    packed = graph_file.to_bytes(graph)
+    for storage in STORAGES:
+        yield Case(
+            id=f"{case.group}/{case.name}/{number}/{storage}",
+            op=_operators(graph),
+            variant=None,
+            storage=storage,
+            graph=packed,
+            inputs=inputs,
+            expected=expected,
+            rtol=RTOL,
+            atol=ATOL,
+        )
+
+
+def _operators(graph: Graph) -> str:
+    return " ".join(dict.fromkeys(node.op for node in graph.nodes))
+
+
+def _array(name: str, dtype: DType, values: Array) -> NamedArray:
+    """The suite's numbers in the type that the graph has; integers must stay the same."""
+    typed = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
+    if typed.dtype.kind != "f" and not np.array_equal(typed, values):
+        raise ValueError(f"{name}: {values.dtype} values do not fit {dtype}")
+    return NamedArray(name, dtype, typed)

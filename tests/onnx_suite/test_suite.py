@@ -1,0 +1,86 @@
+"""The suite's machinery: what is fixed, what is said, and what the check notices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper
+from spirloom.ops import OpLibrary
+
+from tests.onnx_suite.attempt import Imported, Refused, attempt, refuse_other_values
+from tests.onnx_suite.check import differences
+from tests.onnx_suite.make import lost
+from tests.onnx_suite.outcome import Kind, Outcome
+from tests.onnx_suite.suite import SuiteCase
+from tests.onnx_suite.table import read_passed, render
+
+LIBRARY = OpLibrary()
+
+
+def case(folder: Path, op: str, *types: int) -> SuiteCase:
+    """A node test of one node whose inputs, x0, x1 …, are vectors of two elements."""
+    inputs = [helper.make_tensor_value_info(f"x{i}", t, [2]) for i, t in enumerate(types)]
+    node = helper.make_node(op, [info.name for info in inputs], ["y"])
+    output = helper.make_tensor_value_info("y", types[0], None)
+    model: ModelProto = helper.make_model(
+        helper.make_graph([node], "test", inputs, [output]),
+        opset_imports=[helper.make_opsetid("", 13)],
+        ir_version=8,
+    )
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    return SuiteCase("node", folder.name, folder)
+
+
+FLOATS = np.ones(2, np.float32)
+INTS = np.array([2, 1], np.int64)
+
+
+def test_nothing_is_fixed_that_need_not_be(tmp_path: Path) -> None:
+    result = attempt(case(tmp_path, "Add", *[TensorProto.FLOAT] * 2), [FLOATS, FLOATS], LIBRARY)
+    assert isinstance(result, Imported)
+    assert result.fixed == ()
+
+
+def test_as_few_inputs_are_fixed_as_it_takes(tmp_path: Path) -> None:
+    expand = case(tmp_path, "Expand", TensorProto.FLOAT, TensorProto.INT64)
+    result = attempt(expand, [FLOATS, INTS], LIBRARY)
+    assert isinstance(result, Imported)
+    assert result.fixed == ("x1",)
+
+
+def test_a_refused_case_tells_why(tmp_path: Path) -> None:
+    made = case(tmp_path, "Add", TensorProto.STRING, TensorProto.STRING)
+    assert refuse_other_values(made) is None
+    result = attempt(made, [FLOATS, FLOATS], LIBRARY)
+    assert isinstance(result, Refused)
+    assert "STRING" in result.reason
+
+
+def outcome(name: str, kind: Kind, detail: str = "") -> Outcome:
+    return Outcome("node", name, "Abs", kind, detail)
+
+
+def test_the_page_can_be_read_back() -> None:
+    page = render(
+        [
+            outcome("a", Kind.RUNS),
+            outcome("b", Kind.FIXED, "shape"),
+            outcome("c", Kind.FOLDED),
+            outcome("d", Kind.REFUSED, "it is `node/z`"),
+        ]
+    )
+    assert read_passed(page) == {"node/a", "node/b", "node/c"}
+
+
+def test_the_check_names_what_changed() -> None:
+    before = render([outcome("a", Kind.RUNS), outcome("b", Kind.REFUSED, "no")])
+    after = render([outcome("a", Kind.REFUSED, "no"), outcome("b", Kind.RUNS)])
+    assert differences(before, before) == []
+    assert differences(before, after) == [
+        "node/a passed and does not any more.",
+        "node/b passes, and the page does not say so.",
+    ]
+    assert lost(before, after) == ["node/a"]
+    reworded = render([outcome("a", Kind.RUNS), outcome("b", Kind.REFUSED, "never")])
+    assert len(differences(before, reworded)) == 1
