@@ -3,6 +3,7 @@
 from spirloom.onnx.ops import (
     arrange,
     convolution,
+    einsum,
     elementwise,
     indexing,
     matmul,
@@ -18,6 +19,7 @@ from spirloom.onnx.ops import (
 __all__ = [
     "arrange",
     "convolution",
+    "einsum",
     "elementwise",
     "indexing",
     "matmul",

@@ -1,0 +1,13 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+void main() {
+  int i = flat_index();
+  if (i >= n) return;
+  int k = i;
+  int gate = take(k, lanes);
+  int unit = take(k, units);
+  y_put(i, gate < gates ? weight_at((gate * units + unit) * depth + k) : 0.0);
+}
