@@ -180,3 +180,9 @@ def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
 @folds("MatMul")
 def _matmul(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.asarray(np.matmul(inputs[0], inputs[1]))
+
+
+@folds("Einsum")
+def _einsum(ctx: NodeContext, inputs: list[Array]) -> Array:
+    equation = "".join(ctx.text("equation", "").split())
+    return np.asarray(np.einsum(equation, *inputs))
