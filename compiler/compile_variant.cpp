@@ -6,6 +6,7 @@
 #include "compiler/glsl_to_spirv.h"
 #include "compiler/optimize.h"
 #include "compiler/reflect.h"
+#include "compiler/uniformity.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -26,6 +27,32 @@ CompiledVariant Refusal(const Variant& variant, const std::vector<GlslError>& er
   for (const GlslError& error : errors)
     result.errors.push_back({error.where, error.message, variant.id});
   return result;
+}
+
+// One error for each barrier that an invocation may miss. The module that runs does not know its
+// lines, so it is made once more with them when there is something to report.
+std::vector<Diagnostic> CheckBarriers(const Variant& variant, std::string_view glsl,
+                                      std::span<const uint32_t> optimized) {
+  std::vector<DivergentBarrier> found = FindDivergentBarriers(optimized);
+  if (found.empty()) return {};
+  const GlslResult parsed = GlslToSpirv(glsl, variant.source, variant.target, /*lines=*/true);
+  const auto with_lines = Optimize(parsed.words, variant.target, /*keep_lines=*/true);
+  if (with_lines.ok()) {
+    std::vector<DivergentBarrier> placed = FindDivergentBarriers(*with_lines);
+    if (!placed.empty()) found = std::move(placed);
+  }
+  std::vector<Diagnostic> errors;
+  for (const DivergentBarrier& barrier : found) {
+    const std::string condition =
+        barrier.condition.empty() ? "" : " (the condition at " + barrier.condition + ")";
+    errors.push_back(
+        {barrier.where.empty() ? variant.at : barrier.where,
+         "Some invocations of a workgroup may not reach this barrier" + condition +
+             ". Move it to where all pass, or let the condition depend on constants, push "
+             "constants and gl_WorkGroupID alone.",
+         variant.id});
+  }
+  return errors;
 }
 
 }  // namespace
@@ -59,6 +86,9 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, Ti
   if (!after.ok()) return Failure(variant, after.status().message());
   CompiledVariant result;
   result.errors = CheckVariant(variant, *before, *after);
+  for (Diagnostic& error : CheckBarriers(variant, glsl, *optimized)) {
+    result.errors.push_back(std::move(error));
+  }
   if (result.errors.empty()) result.words = std::move(optimized).value();
   return result;
 }

@@ -91,7 +91,8 @@ std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& fil
   return errors;
 }
 
-GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target) {
+GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
+                       bool lines) {
   Glslang::Initialize();
   const char* text = glsl.data();
   const int length = static_cast<int>(glsl.size());
@@ -120,6 +121,7 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   spv::SpvBuildLogger logger;
   glslang::SpvOptions options;
   options.disableOptimizer = true;
+  options.generateDebugInfo = lines;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);
   // What the translation cannot express it logs, and gives a module all the same.
   const std::string messages = logger.getAllMessages();

@@ -24,8 +24,10 @@ struct GlslResult {
 };
 
 // Compiles one compute shader with the entry point `main`. `file_name` stands in errors before the
-// first #line directive. May be called from several threads at once.
-GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target);
+// first #line directive. With `lines`, the module says for each instruction where it comes from.
+// May be called from several threads at once.
+GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Target target,
+                       bool lines = false);
 
 // Parses glslang's log: its "ERROR: file:line: text" lines, without the counts at the end.
 std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name);

@@ -13,12 +13,13 @@ struct Pass {
   const char* flag;
   // SPIRV-Tools 2023.1 crashes in this pass on modules with cooperative matrices.
   bool skip_for_cooperative_matrix = false;
+  bool strips = false;  // removes names and line information
 };
 
 // Names go first, so that no later pass carries them along; then spirv-opt -O, in its order.
 constexpr Pass kPasses[] = {
-    {"--strip-debug"},
-    {"--strip-nonsemantic"},
+    {"--strip-debug", false, /*strips=*/true},
+    {"--strip-nonsemantic", false, /*strips=*/true},
     {"--wrap-opkill"},
     {"--eliminate-dead-branches"},
     {"--merge-return"},
@@ -89,7 +90,8 @@ spvtools::MessageConsumer CollectErrors(std::string& text) {
 
 }  // namespace
 
-Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target) {
+Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
+                                       bool keep_lines) {
   // A used Optimizer silently does nothing, so each module gets its own.
   spvtools::Optimizer optimizer(SpirvToolsEnvironment(target));
   std::string errors;
@@ -97,6 +99,7 @@ Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target t
   const bool cooperative_matrix = HasCooperativeMatrix(words);
   for (const Pass& pass : kPasses) {
     if (cooperative_matrix && pass.skip_for_cooperative_matrix) continue;
+    if (keep_lines && pass.strips) continue;
     if (!optimizer.RegisterPassFromFlag(pass.flag)) {
       return Status(StatusCode::kInternal,
                     std::string("SPIRV-Tools has no pass ") + pass.flag + ".");

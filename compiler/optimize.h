@@ -14,8 +14,10 @@ namespace spirloom::compiler {
 
 // The performance passes; then no debug names, no non-semantic instructions, compact ids. A pass
 // that SPIRV-Tools cannot run on cooperative matrices is left out for a module that has them. Fails
-// with kInternal and the tools' message when they refuse the module. Does not validate.
-Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target);
+// with kInternal and the tools' message when they refuse the module. Does not validate. With
+// `keep_lines` names and line information stay.
+Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
+                                       bool keep_lines = false);
 
 // Checks `words` against the rules of `target`. Fails with kInvalidFile and spirv-val's message.
 Status Validate(std::span<const uint32_t> words, Target target);

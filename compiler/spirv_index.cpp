@@ -46,6 +46,9 @@ void SpirvIndex::Add(const Instruction& instruction) {
     case spv::OpName:
       names_[word(1)] = instruction.String(2);
       break;
+    case spv::OpString:
+      names_[word(1)] = instruction.String(2);
+      break;
     case spv::OpMemberName:
       member_names_[{word(1), word(2)}] = instruction.String(3);
       break;

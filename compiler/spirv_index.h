@@ -22,6 +22,7 @@ class SpirvIndex {
 
   // The type or constant or variable that defines `id`; opcode 0 if there is none.
   Instruction Definition(uint32_t id) const;
+  // The debug name of `id`, or the text of an OpString; empty without one.
   std::string Name(uint32_t id) const;
   std::string MemberName(uint32_t id, uint32_t member) const;
   // The operand of a decoration of `id`, 0 for one without operands; nullopt if it has none such.

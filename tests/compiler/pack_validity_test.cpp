@@ -1,0 +1,34 @@
+// What the library embeds, whatever build or cache it came from: every module is valid SPIR-V for
+// its target, and has no barrier that an invocation may miss.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "compiler/optimize.h"
+#include "compiler/uniformity.h"
+#include "runtime/ops/shader_pack.h"
+#include "spirloom/library.h"
+
+namespace spirloom::compiler {
+namespace {
+
+Target TargetOf(const ops::VariantRow& row) {
+  constexpr std::array kTargets = {Target::kVulkan11, Target::kVulkan12, Target::kVulkan13};
+  return kTargets.at(row.vulkan_minor - 1u);
+}
+
+TEST(PackValidity, EveryModuleIsValid) {
+  const auto pack = ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  EXPECT_GT(pack->variants().size(), 0u);
+  for (const ops::VariantRow& row : pack->variants()) {
+    const Status status = Validate(pack->Spirv(row), TargetOf(row));
+    EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
+    EXPECT_TRUE(FindDivergentBarriers(pack->Spirv(row)).empty())
+        << pack->Name(row) << " has a barrier in divergent control flow.";
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::compiler
