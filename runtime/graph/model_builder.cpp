@@ -34,8 +34,12 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
 class ModelBuilder {
  public:
   ModelBuilder(std::shared_ptr<RuntimeState> runtime, const graph::Graph& graph,
-               const ModelOptions& options, HostAccess access)
-      : graph_(graph), options_(options), access_(access), state_(std::make_unique<ModelState>()) {
+               const ModelOptions& options, HostAccess access, graph::TensorWatch* watch)
+      : graph_(graph),
+        options_(options),
+        access_(access),
+        watch_(watch),
+        state_(std::make_unique<ModelState>()) {
     state_->runtime = std::move(runtime);
   }
 
@@ -50,7 +54,7 @@ class ModelBuilder {
     SPIRLOOM_TRY(CreatePipelines());
     SPIRLOOM_TRY_ASSIGN(state_->dummy,
                         vulkan::Buffer::Create(device(), /*size=*/256, vulkan::MemoryUse::kDevice));
-    state_->store.emplace(device(), plan_);
+    state_->store.emplace(device(), plan_, watch_);
     SPIRLOOM_TRY(PrepareWeights());
     SPIRLOOM_TRY(AllocateActivations());
     SPIRLOOM_TRY(AllocateInterface(plan_, access_, *state_));
@@ -184,6 +188,7 @@ class ModelBuilder {
   const graph::Graph& graph_;
   const ModelOptions& options_;
   const HostAccess access_;
+  graph::TensorWatch* const watch_;
   std::unique_ptr<ModelState> state_;
   Plan plan_;
   graph::DispatchList list_;
@@ -201,8 +206,9 @@ HostAccess BestHostAccess(const RuntimeState& runtime) {
 
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
-                                               const ModelOptions& options, HostAccess access) {
-  return ModelBuilder(std::move(runtime), graph, options, access).Build();
+                                               const ModelOptions& options, HostAccess access,
+                                               graph::TensorWatch* watch) {
+  return ModelBuilder(std::move(runtime), graph, options, access, watch).Build();
 }
 
 }  // namespace spirloom::internal

@@ -57,10 +57,12 @@ enum class HostAccess : uint8_t { kDirect, kStaged };
 // kDirect where host and device share memory.
 HostAccess BestHostAccess(const RuntimeState& runtime);
 
-// Plans and records `graph`; refers to it only while running.
+// Plans and records `graph`; refers to it only while running. `watch`, if any, must outlive the
+// state.
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
-                                               const ModelOptions& options, HostAccess access);
+                                               const ModelOptions& options, HostAccess access,
+                                               graph::TensorWatch* watch = nullptr);
 
 // Model::Run.
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,

@@ -53,6 +53,7 @@ vulkan::Descriptor DescriptorOf(uint32_t tensor, ops::BindingType type,
     descriptor.buffer = resources.dummy.handle();
   } else if (resource->buffer) {
     descriptor.buffer = resource->buffer->handle();
+    descriptor.offset = resource->buffer->offset();
   } else {
     descriptor.view = resource->image->view();
   }
@@ -193,9 +194,10 @@ void Recorder::AddDispatches(const vulkan::TimestampPool* timestamps) {
 
 void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
   if (dispatch.pipeline == kBufferCopy) {
-    const uint64_t size = resources_.plan.tensors[dispatch.tensors[0]].size;
-    commands_.CopyBuffer(resources_.store.Find(dispatch.tensors[0])->buffer->handle(), 0,
-                         resources_.store.Find(dispatch.tensors[1])->buffer->handle(), 0, size);
+    const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
+    const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
+    commands_.CopyBuffer(source.handle(), source.offset(), target.handle(), target.offset(),
+                         resources_.plan.tensors[dispatch.tensors[0]].size);
     return;
   }
   const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);
@@ -209,16 +211,17 @@ void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, ui
                             uint64_t tensor_offset, uint64_t size) {
   const Access access{tensor, false, true};
   Synchronize({&access, 1}, /*step=*/0);
-  commands_.CopyBuffer(host.handle(), host_offset, resources_.store.Find(tensor)->buffer->handle(),
-                       tensor_offset, size);
+  const vulkan::Buffer& target = *resources_.store.Find(tensor)->buffer;
+  commands_.CopyBuffer(host.handle(), host_offset, target.handle(), target.offset() + tensor_offset,
+                       size);
 }
 
 void Recorder::CopyToHost(uint32_t tensor, const vulkan::Buffer& host, uint64_t host_offset,
                           uint64_t size) {
   const Access access{tensor, true, false};
   Synchronize({&access, 1}, kAfterDispatches);
-  commands_.CopyBuffer(resources_.store.Find(tensor)->buffer->handle(), 0, host.handle(),
-                       host_offset, size);
+  const vulkan::Buffer& source = *resources_.store.Find(tensor)->buffer;
+  commands_.CopyBuffer(source.handle(), source.offset(), host.handle(), host_offset, size);
 }
 
 void Recorder::Finish() {

@@ -34,6 +34,11 @@ uint64_t GranularityOf(std::span<TensorResource* const> resources, const vulkan:
 
 }  // namespace
 
+TensorStore::~TensorStore() {
+  if (watch_ == nullptr) return;
+  for (const auto& [tensor, resource] : resources_) watch_->Released(resource);
+}
+
 Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
   const PlanTensor& source = plan_->tensors[tensor];
   TensorResource resource;
@@ -46,8 +51,9 @@ Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
         resource.image,
         vulkan::Image::CreateUnbound(*device_, extent, vulkan::TexelFormat(source.desc.dtype)));
   } else {
+    const uint64_t margin = watch_ == nullptr ? 0 : watch_->margin();
     SPIRLOOM_TRY_ASSIGN(resource.buffer,
-                        vulkan::Buffer::CreateUnbound(*device_, source.buffer_size()));
+                        vulkan::Buffer::CreateUnbound(*device_, source.buffer_size(), margin));
   }
   return resource;
 }
@@ -123,6 +129,8 @@ Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type
     resource.memory = ids[slot.block];
     resource.begin = slot.offset;
     resource.end = slot.offset + requests[i].size;
+    if (watch_ == nullptr) continue;
+    SPIRLOOM_TRY(watch_->Allocated(plan_->tensors[pool.tensors[i].tensor], resource));
   }
   return AllocatedBytes{plan.planned_bytes, plan.naive_bytes};
 }
@@ -133,8 +141,10 @@ std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {
   for (size_t i = 0; i < pool.tensors.size(); ++i) {
     const VkMemoryRequirements& needs = RequirementsOf(*pool.resources[i]);
     const uint64_t size = (needs.size + granularity - 1) / granularity * granularity;
-    requests.push_back({size, std::max(needs.alignment, granularity), pool.tensors[i].first,
-                        pool.tensors[i].last});
+    MemoryRequest request{size, std::max(needs.alignment, granularity), pool.tensors[i].first,
+                          pool.tensors[i].last};
+    if (watch_ != nullptr) request.first = request.last = 0;  // nothing shares memory
+    requests.push_back(request);
   }
   return requests;
 }

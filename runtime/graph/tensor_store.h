@@ -27,6 +27,19 @@ struct TensorResource {
   uint64_t end = 0;
 };
 
+// Tests look at the memory of a store's tensors, and at what lies around it, through this.
+class TensorWatch {
+ public:
+  virtual ~TensorWatch() = default;
+  // What to leave unused on both sides of each buffer, in bytes: a multiple of
+  // minStorageBufferOffsetAlignment.
+  virtual uint64_t margin() const = 0;
+  // The tensor has memory, which nothing uses yet and which it shares with no other.
+  virtual Status Allocated(const PlanTensor& tensor, const TensorResource& resource) = 0;
+  // The memory is about to be freed; the GPU is done with it.
+  virtual void Released(const TensorResource& resource) = 0;
+};
+
 // A tensor (a root, not an alias) and the steps between which it is needed.
 struct TensorLifetime {
   uint32_t tensor;
@@ -41,12 +54,19 @@ struct AllocatedBytes {
 };
 
 // Owns tensors' buffers and images and the few allocations behind them; all freed on destruction,
-// when the GPU must be done with them. A store may extend another, its parent, which must outlive
-// it.
+// when the GPU must be done with them.
 class TensorStore {
  public:
-  TensorStore(const vulkan::Device& device, const Plan& plan, const TensorStore* parent = nullptr)
-      : device_(&device), plan_(&plan), parent_(parent) {}
+  // `watch`, if any, must outlive the store.
+  TensorStore(const vulkan::Device& device, const Plan& plan, TensorWatch* watch = nullptr)
+      : TensorStore(device, plan, watch, /*parent=*/nullptr) {}
+  // A store that also finds the tensors of `parent`, which must outlive it.
+  static TensorStore Extending(const TensorStore& parent) {
+    return {*parent.device_, *parent.plan_, parent.watch_, &parent};
+  }
+  TensorStore(const TensorStore&) = delete;
+  TensorStore& operator=(const TensorStore&) = delete;
+  ~TensorStore();
 
   // Makes a buffer or image for each tensor; those not needed at the same time may share memory.
   // Tensors without elements get none.
@@ -61,6 +81,10 @@ class TensorStore {
   void DetachPlan() { plan_ = nullptr; }
 
  private:
+  TensorStore(const vulkan::Device& device, const Plan& plan, TensorWatch* watch,
+              const TensorStore* parent)
+      : device_(&device), plan_(&plan), watch_(watch), parent_(parent) {}
+
   // Tensors and what was made for them, which share allocations.
   struct Pool {
     std::vector<TensorLifetime> tensors;
@@ -74,6 +98,7 @@ class TensorStore {
 
   const vulkan::Device* device_;
   const Plan* plan_;
+  TensorWatch* watch_;
   const TensorStore* parent_;
   std::vector<vulkan::DeviceMemory> memories_;
   std::unordered_map<uint32_t, TensorResource> resources_;

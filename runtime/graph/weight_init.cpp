@@ -20,7 +20,7 @@ constexpr uint64_t kBatchBytes = uint64_t{64} << 20;
 class WeightInit {
  public:
   WeightInit(const WeightInitInputs& inputs, TensorStore& store)
-      : inputs_(inputs), store_(store), passing_(inputs.device, inputs.plan, &store) {}
+      : inputs_(inputs), store_(store), passing_(TensorStore::Extending(store)) {}
 
   Result<WeightInitResult> Run() {
     FindConstants();
@@ -156,7 +156,7 @@ class WeightInit {
     const BatchTensors tensors = FindBatchTensors(begin, end);
     SPIRLOOM_TRY(
         passing_.Allocate(ToVector(tensors.passed_on), vulkan::MemoryUse::kDevice).status());
-    TensorStore batch(inputs_.device, inputs_.plan, &passing_);
+    TensorStore batch = TensorStore::Extending(passing_);
     SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.raw), vulkan::MemoryUse::kUpload).status());
     SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.batch_only), vulkan::MemoryUse::kDevice).status());
     for (uint32_t root : tensors.raw) {

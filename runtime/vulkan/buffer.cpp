@@ -4,7 +4,7 @@
 
 namespace spirloom::vulkan {
 
-Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size) {
+Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, VkDeviceSize margin) {
   if (size == 0) return Status(StatusCode::kInvalidArgument, "A buffer of 0 bytes is asked for.");
   const VkDeviceSize limit = device.physical().max_buffer_size;
   if (size > limit) {
@@ -15,7 +15,7 @@ Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size) {
   }
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-  info.size = size;
+  info.size = size + 2 * margin;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
@@ -26,6 +26,7 @@ Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size) {
   Buffer buffer;
   buffer.handle_ = {device, handle};
   buffer.size_ = size;
+  buffer.margin_ = margin;
   device.fn().vkGetBufferMemoryRequirements(device.handle(), handle, &buffer.requirements_);
   return buffer;
 }
@@ -45,7 +46,7 @@ Status Buffer::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
   SPIRLOOM_TRY(ToStatus(
       device.fn().vkBindBufferMemory(device.handle(), handle_.get(), memory.handle(), offset),
       "vkBindBufferMemory"));
-  if (memory.mapped() != nullptr) mapped_ = memory.mapped() + offset;
+  if (memory.mapped() != nullptr) mapped_ = memory.mapped() + offset + margin_;
   return {};
 }
 

@@ -14,14 +14,18 @@ class Buffer {
  public:
   // A buffer of `size` > 0 bytes with memory of its own. Fails with kOutOfMemory, naming the size.
   static Result<Buffer> Create(const Device& device, VkDeviceSize size, MemoryUse use);
-  // A buffer without memory; Bind() comes next.
-  static Result<Buffer> CreateUnbound(const Device& device, VkDeviceSize size);
+  // A buffer without memory; Bind() comes next. `margin` bytes, a multiple of
+  // minStorageBufferOffsetAlignment, lie unused on both sides of it in its VkBuffer.
+  static Result<Buffer> CreateUnbound(const Device& device, VkDeviceSize size,
+                                      VkDeviceSize margin = 0);
 
   // Puts the buffer at `offset` of `memory`, which must outlive its use; `offset` is a multiple of
   // requirements().alignment.
   Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
 
   VkBuffer handle() const { return handle_.get(); }
+  // Where byte 0 lies in the VkBuffer.
+  VkDeviceSize offset() const { return margin_; }
   VkDeviceSize size() const { return size_; }
   const VkMemoryRequirements& requirements() const { return requirements_; }
   // The host's view of byte 0; null for device-only memory.
@@ -33,6 +37,7 @@ class Buffer {
   DeviceMemory memory_;  // empty when the memory is shared
   DeviceHandle<VkBuffer, &VolkDeviceTable::vkDestroyBuffer> handle_;
   VkDeviceSize size_ = 0;
+  VkDeviceSize margin_ = 0;
   VkMemoryRequirements requirements_{};
   std::byte* mapped_ = nullptr;
 };

@@ -12,7 +12,8 @@ namespace spirloom::vulkan {
 // How every image is made.
 inline constexpr VkImageTiling kImageTiling = VK_IMAGE_TILING_OPTIMAL;
 inline constexpr VkImageUsageFlags kImageUsage =
-    VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
+    VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+    VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 
 // The format of texture3d texels: four elements of `dtype`; b8 is stored as u8.
 VkFormat TexelFormat(DType dtype);

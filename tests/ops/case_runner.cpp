@@ -7,24 +7,12 @@
 
 #include "runtime/ops/capability.h"
 #include "spirloom/model.h"
-#include "tests/ops/compare.h"
+#include "tests/ops/case_data.h"
 
 namespace spirloom::testing {
 namespace {
 
 using CaseTensors = flatbuffers::Vector<flatbuffers::Offset<schema::CaseTensor>>;
-
-Status Wrong(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
-
-std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
-  if (tensor.data() == nullptr) return {};
-  return std::as_bytes(std::span(tensor.data()->data(), tensor.data()->size()));
-}
-
-Shape ShapeOf(const schema::CaseTensor& tensor) {
-  if (tensor.shape() == nullptr) return {};
-  return Shape(tensor.shape()->begin(), tensor.shape()->end());
-}
 
 // Compares what the model declares with what the case does.
 Status CheckSignature(std::span<const TensorInfo> declared, const CaseTensors& tensors,
@@ -69,36 +57,14 @@ Status CheckDispatched(const Model& model, const schema::Case& test) {
   return Wrong("The variant " + wanted + " was not dispatched, only:" + others + ".");
 }
 
-Status CompareOutputs(const schema::Case& test,
-                      const std::vector<std::vector<std::byte>>& outputs) {
-  std::string text;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto& expected = *test.expected()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    const std::string difference =
-        Compare(static_cast<DType>(expected.dtype()), ShapeOf(expected), outputs[i],
-                DataOf(expected), {.rtol = test.rtol(), .atol = test.atol()});
-    if (!difference.empty()) text += "Output " + expected.name()->str() + ": " + difference + "\n";
-  }
-  return text.empty() ? Status() : Wrong(std::move(text));
-}
-
 Status RunModel(const Runtime& runtime, const schema::Case& test) {
-  const auto graph = std::as_bytes(std::span(test.graph()->data(), test.graph()->size()));
   const ModelOptions options{.storage = static_cast<Storage>(test.storage())};
-  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, graph, options));
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, GraphOf(test), options));
   SPIRLOOM_TRY(CheckSignature(model.inputs(), *test.inputs(), "input"));
   SPIRLOOM_TRY(CheckSignature(model.outputs(), *test.expected(), "output"));
-  std::vector<std::span<const std::byte>> inputs;
-  for (size_t i = 0; i < model.inputs().size(); ++i) {
-    inputs.push_back(DataOf(*test.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i))));
-  }
-  std::vector<std::vector<std::byte>> results;
-  for (const TensorInfo& output : model.outputs()) {
-    results.emplace_back(output.size, std::byte{0xFF});  // NaN
-  }
-  const std::vector<std::span<std::byte>> outputs(results.begin(), results.end());
-  SPIRLOOM_TRY(model.Run(inputs, outputs));
-  SPIRLOOM_TRY(CompareOutputs(test, results));
+  CaseOutputs results(test);
+  SPIRLOOM_TRY(model.Run(InputsOf(test), results.spans()));
+  SPIRLOOM_TRY(results.Compare());
   return CheckDispatched(model, test);
 }
 

@@ -1,6 +1,7 @@
 // Runs the cases of a pack: of every variant of every operator against its reference, where
 // `spirloom cases` made it, or of whole graphs. Each becomes a test of its own, so --gtest_filter
-// and sharding work on them.
+// and sharding work on them; an operator's becomes two: "Op" with the validation layers on,
+// "Guarded" with guard bytes around every tensor.
 //
 //   op_tests [CASES.slcases] [--gtest_filter=Op.conv2d*]
 #include <gtest/gtest.h>
@@ -13,28 +14,44 @@
 
 #include "tests/ops/case_file.h"
 #include "tests/ops/case_runner.h"
+#include "tests/ops/guarded_runner.h"
 
 namespace spirloom::testing {
 namespace {
 
+struct Runners {
+  const CaseRunner& plain;
+  const GuardedRunner& guarded;
+};
+
 class CaseTest : public ::testing::Test {
  public:
-  CaseTest(const CaseRunner& runner, const schema::Case& test) : runner_(runner), case_(test) {}
+  CaseTest(const Runners& runners, const schema::Case& test) : runners_(runners), case_(test) {}
 
   void TestBody() override {
-    if (const std::string reason = runner_.ReasonToSkip(case_); !reason.empty()) {
+    if (const std::string reason = runners_.plain.ReasonToSkip(case_); !reason.empty()) {
       GTEST_SKIP() << reason;
     }
-    const Status status = runner_.Run(case_);
+    const Status status = Run();
     if (case_.variant() == nullptr && status.code() == StatusCode::kUnsupported) {
       GTEST_SKIP() << status.message();
     }
     EXPECT_TRUE(status.ok()) << case_.op()->string_view() << ": " << status.message();
   }
 
- private:
-  const CaseRunner& runner_;
+ protected:
+  virtual Status Run() const { return runners_.plain.Run(case_); }
+
+  const Runners runners_;
   const schema::Case& case_;
+};
+
+class GuardedTest : public CaseTest {
+ public:
+  using CaseTest::CaseTest;
+
+ protected:
+  Status Run() const override { return runners_.guarded.Run(case_); }
 };
 
 // A variant that no case reaches is a variant that nobody has tried.
@@ -60,17 +77,23 @@ class CoverageTest : public ::testing::Test {
 
 bool NamesVariant(const schema::Case* test) { return test->variant() != nullptr; }
 
-void RegisterTests(const CaseRunner& runner, const CaseFile& file) {
+template <typename Test>
+void RegisterCase(const char* suite, const Runners& runners, const schema::Case& test) {
+  ::testing::RegisterTest(suite, test.id()->c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [runners, &test]() -> CaseTest* {
+                            return new Test(runners, test);  // NOLINT: GoogleTest's to free
+                          });
+}
+
+void RegisterTests(const Runners& runners, const CaseFile& file) {
   for (const schema::Case* test : *file.pack().cases()) {
-    ::testing::RegisterTest(NamesVariant(test) ? "Op" : "Graph", test->id()->c_str(), nullptr,
-                            nullptr, __FILE__, __LINE__, [&runner, test]() -> ::testing::Test* {
-                              return new CaseTest(runner, *test);  // NOLINT: GoogleTest's to free
-                            });
+    RegisterCase<CaseTest>(NamesVariant(test) ? "Op" : "Graph", runners, *test);
+    if (NamesVariant(test)) RegisterCase<GuardedTest>("Guarded", runners, *test);
   }
   if (std::ranges::none_of(*file.pack().cases(), NamesVariant)) return;
   ::testing::RegisterTest("Library", "EveryVariantHasACase", nullptr, nullptr, __FILE__, __LINE__,
-                          [&runner, &file]() -> ::testing::Test* {
-                            return new CoverageTest(runner, file);  // NOLINT
+                          [runners, &file]() -> CoverageTest* {
+                            return new CoverageTest(runners.plain, file);  // NOLINT
                           });
 }
 
@@ -89,7 +112,9 @@ int Main(int argc, char** argv) {
   }
   const Result<CaseRunner> runner = CaseRunner::Create();
   if (!runner.ok()) return Fail(runner.status());
-  RegisterTests(*runner, *file);
+  const Result<GuardedRunner> guarded = GuardedRunner::Create();
+  if (!guarded.ok()) return Fail(guarded.status());
+  RegisterTests({*runner, *guarded}, *file);
   return RUN_ALL_TESTS();
 }
 

@@ -1,0 +1,51 @@
+#include "tests/ops/case_data.h"
+
+#include <utility>
+
+#include "tests/ops/compare.h"
+
+namespace spirloom::testing {
+
+Status Wrong(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
+
+std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
+  if (tensor.data() == nullptr) return {};
+  return std::as_bytes(std::span(tensor.data()->data(), tensor.data()->size()));
+}
+
+Shape ShapeOf(const schema::CaseTensor& tensor) {
+  if (tensor.shape() == nullptr) return {};
+  return Shape(tensor.shape()->begin(), tensor.shape()->end());
+}
+
+std::span<const std::byte> GraphOf(const schema::Case& test) {
+  return std::as_bytes(std::span(test.graph()->data(), test.graph()->size()));
+}
+
+std::vector<std::span<const std::byte>> InputsOf(const schema::Case& test) {
+  std::vector<std::span<const std::byte>> inputs;
+  for (const schema::CaseTensor* input : *test.inputs()) inputs.push_back(DataOf(*input));
+  return inputs;
+}
+
+CaseOutputs::CaseOutputs(const schema::Case& test) : case_(test) {
+  for (const schema::CaseTensor* expected : *test.expected()) {
+    bytes_.emplace_back(DataOf(*expected).size(), std::byte{0xFF});
+  }
+}
+
+std::vector<std::span<std::byte>> CaseOutputs::spans() { return {bytes_.begin(), bytes_.end()}; }
+
+Status CaseOutputs::Compare() const {
+  std::string text;
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    const auto& expected = *case_.expected()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const std::string difference =
+        testing::Compare(static_cast<DType>(expected.dtype()), ShapeOf(expected), bytes_[i],
+                         DataOf(expected), {.rtol = case_.rtol(), .atol = case_.atol()});
+    if (!difference.empty()) text += "Output " + expected.name()->str() + ": " + difference + "\n";
+  }
+  return text.empty() ? Status() : Wrong(std::move(text));
+}
+
+}  // namespace spirloom::testing

@@ -1,0 +1,173 @@
+#include "tests/ops/guarded_memory.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/graph/device_traits.h"
+#include "runtime/vulkan/command_buffer.h"
+
+namespace spirloom::testing {
+namespace {
+
+using graph::TensorResource;
+using vulkan::Buffer;
+
+constexpr VkImageLayout kSource = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+constexpr VkImageLayout kTarget = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+constexpr VkAccessFlags kAnyAccess = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+
+VkImageMemoryBarrier Transition(VkImage image, VkImageLayout from, VkImageLayout to) {
+  VkImageMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
+  barrier.dstAccessMask = kAnyAccess;
+  barrier.oldLayout = from;
+  barrier.newLayout = to;
+  barrier.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.image = image;
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  return barrier;
+}
+
+// Puts what was written so far before all that comes.
+void Barrier(vulkan::CommandBuffer& commands, std::span<const VkImageMemoryBarrier> images = {}) {
+  VkMemoryBarrier memory{};
+  memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  memory.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
+  memory.dstAccessMask = kAnyAccess;
+  commands.Barrier(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                   {&memory, 1}, /*buffers=*/{}, images);
+}
+
+// Records with `record` and waits for the execution.
+Status Execute(const vulkan::Device& device,
+               const std::function<void(vulkan::CommandBuffer&)>& record) {
+  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
+  SPIRLOOM_TRY(commands.Begin());
+  record(commands);
+  Barrier(commands);
+  SPIRLOOM_TRY(commands.End());
+  return device.SubmitAndWait(commands.handle());
+}
+
+VkBufferImageCopy WholeImage(const vulkan::Image& image) {
+  VkBufferImageCopy copy{};
+  copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+  copy.imageExtent = image.extent();
+  return copy;
+}
+
+uint64_t TexelCount(const vulkan::Image& image) {
+  const VkExtent3D extent = image.extent();
+  return uint64_t{extent.width} * extent.height * extent.depth;
+}
+
+// What Read() gives: the whole VkBuffer, or the texels one after another.
+uint64_t BytesOf(const TensorResource& resource, DType dtype) {
+  if (resource.buffer) return resource.buffer->size() + 2 * resource.buffer->offset();
+  return TexelCount(*resource.image) * 4 * ElementSize(dtype);
+}
+
+}  // namespace
+
+Status GuardedMemory::Allocated(const graph::PlanTensor& tensor, const TensorResource& resource) {
+  tensors_[&resource] = {tensor.name, tensor.storage(), tensor.desc.dtype, tensor.desc.shape,
+                         tensor.size};
+  const uint32_t word = std::to_integer<uint32_t>(value_) * 0x01010101;
+  if (resource.buffer) {
+    return Execute(device_, [&](vulkan::CommandBuffer& commands) {
+      device_.fn().vkCmdFillBuffer(commands.handle(), resource.buffer->handle(), /*dstOffset=*/0,
+                                   VK_WHOLE_SIZE, word);
+    });
+  }
+  SPIRLOOM_TRY_ASSIGN(
+      const Buffer texels,
+      Buffer::Create(device_, BytesOf(resource, tensor.desc.dtype), vulkan::MemoryUse::kDevice));
+  return Execute(device_, [&](vulkan::CommandBuffer& commands) {
+    device_.fn().vkCmdFillBuffer(commands.handle(), texels.handle(), 0, VK_WHOLE_SIZE, word);
+    const VkImage image = resource.image->handle();
+    const VkImageMemoryBarrier before = Transition(image, VK_IMAGE_LAYOUT_UNDEFINED, kTarget);
+    Barrier(commands, {&before, 1});
+    const VkBufferImageCopy copy = WholeImage(*resource.image);
+    device_.fn().vkCmdCopyBufferToImage(commands.handle(), texels.handle(), image, kTarget,
+                                        /*regionCount=*/1, &copy);
+    const VkImageMemoryBarrier after = Transition(image, kTarget, VK_IMAGE_LAYOUT_GENERAL);
+    Barrier(commands, {&after, 1});
+  });
+}
+
+void GuardedMemory::Released(const TensorResource& resource) {
+  const auto found = tensors_.find(&resource);
+  if (found == tensors_.end()) return;  // loading failed before the memory was bound
+  const Tensor& tensor = found->second;
+  const Result<std::vector<std::byte>> bytes = Read(resource);
+  std::string complaint;
+  if (!bytes.ok()) {
+    complaint = bytes.status().message();
+  } else {
+    complaint = resource.buffer ? CheckBuffer(tensor, *bytes) : CheckTexels(tensor, *bytes);
+  }
+  if (!complaint.empty()) {
+    complaints_ += "Tensor '" + tensor.name + "' (" + ShortName(tensor.dtype) +
+                   ToString(Shape(tensor.shape.begin(), tensor.shape.end())) + "): " + complaint +
+                   "\n";
+  }
+  tensors_.erase(found);
+}
+
+Result<std::vector<std::byte>> GuardedMemory::Read(const TensorResource& resource) const {
+  const uint64_t size = BytesOf(resource, tensors_.at(&resource).dtype);
+  SPIRLOOM_TRY_ASSIGN(const Buffer host,
+                      Buffer::Create(device_, size, vulkan::MemoryUse::kReadback));
+  SPIRLOOM_TRY(Execute(device_, [&](vulkan::CommandBuffer& commands) {
+    if (resource.buffer) {
+      Barrier(commands);
+      commands.CopyBuffer(resource.buffer->handle(), 0, host.handle(), 0, size);
+      return;
+    }
+    const VkImage image = resource.image->handle();
+    const VkImageMemoryBarrier before = Transition(image, VK_IMAGE_LAYOUT_GENERAL, kSource);
+    Barrier(commands, {&before, 1});
+    const VkBufferImageCopy copy = WholeImage(*resource.image);
+    device_.fn().vkCmdCopyImageToBuffer(commands.handle(), image, kSource, host.handle(),
+                                        /*regionCount=*/1, &copy);
+  }));
+  return std::vector<std::byte>(host.mapped(), host.mapped() + size);
+}
+
+std::string GuardedMemory::CheckBuffer(const Tensor& tensor,
+                                       const std::vector<std::byte>& bytes) const {
+  const auto changed = [this](std::byte byte) { return byte != value_; };
+  const auto first = bytes.begin() + static_cast<ptrdiff_t>(margin());
+  const auto end = first + static_cast<ptrdiff_t>(tensor.size);
+  const auto before = std::find_if(bytes.begin(), first, changed);
+  if (before != first) {
+    return "something wrote the byte " + std::to_string(first - before) + " before its begin.";
+  }
+  const auto after = std::find_if(end, bytes.end(), changed);
+  if (after == bytes.end()) return "";
+  return "something wrote the byte " + std::to_string(after - end) + " after its end.";
+}
+
+std::string GuardedMemory::CheckTexels(const Tensor& tensor,
+                                       const std::vector<std::byte>& texels) const {
+  if (tensor.storage != Storage::kTexture3D) return "";
+  const auto channels = static_cast<uint64_t>(graph::PadToNchw(tensor.shape)[1]);
+  const graph::TextureExtent extent = graph::TextureExtentOf(tensor.shape);
+  const uint64_t slices = (channels + 3) / 4;
+  const size_t element = ElementSize(tensor.dtype);
+  for (uint64_t texel = 0; texel < texels.size() / (4 * element); ++texel) {
+    const uint64_t slice = texel / (extent.width * extent.height) % slices;
+    const uint64_t lanes = std::min<uint64_t>(channels - 4 * slice, 4);
+    const auto begin = texels.begin() + static_cast<ptrdiff_t>((4 * texel + lanes) * element);
+    const auto end = texels.begin() + static_cast<ptrdiff_t>((4 * texel + 4) * element);
+    if (std::any_of(begin, end, [](std::byte byte) { return byte != std::byte{0}; })) {
+      return "texel " + std::to_string(texel) + " has a lane beyond channel " +
+             std::to_string(channels) + " that is not zero.";
+    }
+  }
+  return "";
+}
+
+}  // namespace spirloom::testing

@@ -1,0 +1,91 @@
+#include "tests/ops/guarded_memory.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <functional>
+#include <string>
+
+#include "runtime/vulkan/command_buffer.h"
+#include "tests/unit/runtime/device_fixture.h"
+
+namespace spirloom::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GuardedMemoryTest : public DeviceTest {
+ protected:
+  // What is complained of when `use` has had a tensor of this shape, in memory full of `value`.
+  std::string ComplaintsAfter(Storage storage, std::initializer_list<int64_t> shape,
+                              std::byte value,
+                              const std::function<void(VkCommandBuffer, VkBuffer)>& use = {}) {
+    graph::Plan plan;
+    graph::PlanTensor& tensor = plan.tensors.emplace_back();
+    tensor.name = "t";
+    tensor.desc.shape = ops::Ints(shape);
+    tensor.desc.storage = storage;
+    tensor.size = sizeof(float);
+    for (const int64_t size : shape) tensor.size *= static_cast<size_t>(size);
+    GuardedMemory watch(device(), value);
+    {
+      graph::TensorStore store(device(), plan, &watch);
+      const std::array<uint32_t, 1> tensors{0};
+      EXPECT_TRUE(store.Allocate(tensors, vulkan::MemoryUse::kDevice).ok());
+      if (use)
+        Run([&](VkCommandBuffer commands) { use(commands, store.Find(0)->buffer->handle()); });
+    }
+    return watch.complaints();
+  }
+
+  void Fill(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size) {
+    device().fn().vkCmdFillBuffer(commands, buffer, offset, size, /*data=*/0x3F800000);
+  }
+
+ private:
+  void Run(const std::function<void(VkCommandBuffer)>& record) {
+    auto commands = vulkan::CommandBuffer::Create(device());
+    ASSERT_TRUE(commands.ok() && commands->Begin().ok());
+    record(commands->handle());
+    ASSERT_TRUE(commands->End().ok() && device().SubmitAndWait(commands->handle()).ok());
+  }
+};
+
+constexpr std::byte kOnes{0xFF};
+constexpr VkDeviceSize kMargin = 4096;  // GuardedMemory::margin()
+
+TEST_F(GuardedMemoryTest, LetsATensorBeWritten) {
+  EXPECT_EQ(ComplaintsAfter(Storage::kBuffer, {2, 3}, kOnes,
+                            [&](VkCommandBuffer commands, VkBuffer buffer) {
+                              Fill(commands, buffer, kMargin, /*size=*/24);
+                            }),
+            "");
+}
+
+TEST_F(GuardedMemoryTest, SeesWritesOnBothSides) {
+  for (const std::byte value : {kOnes, std::byte{0}}) {
+    EXPECT_EQ(ComplaintsAfter(Storage::kBuffer, {2, 3}, value,
+                              [&](VkCommandBuffer commands, VkBuffer buffer) {
+                                Fill(commands, buffer, kMargin + 4, /*size=*/24);
+                              }),
+              value == kOnes
+                  ? "Tensor 't' (f32[2, 3]): something wrote the byte 0 after its end.\n"
+                  : "Tensor 't' (f32[2, 3]): something wrote the byte 2 after its end.\n");
+    EXPECT_THAT(ComplaintsAfter(Storage::kBuffer, {2, 3}, value,
+                                [&](VkCommandBuffer commands, VkBuffer buffer) {
+                                  Fill(commands, buffer, kMargin - 8, /*size=*/24);
+                                }),
+                HasSubstr("before its begin."));
+  }
+}
+
+TEST_F(GuardedMemoryTest, WantsZeroBeyondTheChannelsOfATexture) {
+  EXPECT_EQ(
+      ComplaintsAfter(Storage::kTexture3D, {2, 5, 1, 3}, kOnes),
+      "Tensor 't' (f32[2, 5, 1, 3]): texel 3 has a lane beyond channel 5 that is not zero.\n");
+  EXPECT_EQ(ComplaintsAfter(Storage::kTexture3D, {2, 5, 1, 3}, std::byte{0}), "");
+  EXPECT_EQ(ComplaintsAfter(Storage::kTexture3D, {2, 8, 1, 3}, kOnes), "");
+}
+
+}  // namespace
+}  // namespace spirloom::testing

@@ -1,0 +1,64 @@
+#include "tests/ops/guarded_runner.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/graph_loader.h"
+#include "runtime/graph/model_state.h"
+#include "tests/ops/case_data.h"
+#include "tests/ops/guarded_memory.h"
+
+namespace spirloom::testing {
+namespace {
+
+Status Run(const Runtime& runtime, const schema::Case& test, const graph::Graph& graph,
+           graph::TensorWatch* watch, CaseOutputs& outputs) {
+  const ModelOptions options{.storage = static_cast<Storage>(test.storage())};
+  SPIRLOOM_TRY_ASSIGN(const auto model,
+                      internal::BuildModel(runtime.state(), graph, options,
+                                           internal::BestHostAccess(*runtime.state()), watch));
+  return internal::RunModel(*model, InputsOf(test), outputs.spans());
+}
+
+// The first element that two results differ in, e.g. "Output y differs at byte 8.".
+std::string FirstDifference(const schema::Case& test, const CaseOutputs& a, const CaseOutputs& b) {
+  for (size_t i = 0; i < a.bytes().size(); ++i) {
+    const auto [differs, other] = std::ranges::mismatch(a.bytes()[i], b.bytes()[i]);
+    if (differs == a.bytes()[i].end()) continue;
+    const auto& output = *test.expected()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    return "Output " + output.name()->str() + " depends on bytes outside of tensors: byte " +
+           std::to_string(differs - a.bytes()[i].begin()) + " is " +
+           std::to_string(std::to_integer<int>(*differs)) + " among ones and " +
+           std::to_string(std::to_integer<int>(*other)) + " among zeros.";
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<GuardedRunner> GuardedRunner::Create() {
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
+  return GuardedRunner(std::move(runtime));
+}
+
+Status GuardedRunner::Run(const schema::Case& test) const {
+  SPIRLOOM_TRY_ASSIGN(const graph::Graph graph, graph::ParseGraph(GraphOf(test)));
+  GuardedMemory ones(*runtime_.state()->device, std::byte{0xFF});
+  GuardedMemory zeros(*runtime_.state()->device, std::byte{0});
+  CaseOutputs among_ones(test);
+  CaseOutputs among_zeros(test);
+  SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &ones, among_ones));
+  SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &zeros, among_zeros));
+  const std::string complaints = ones.complaints() + zeros.complaints();
+  if (!complaints.empty()) return Wrong(complaints);
+  if (std::string text = FirstDifference(test, among_ones, among_zeros); !text.empty()) {
+    return Wrong(std::move(text));
+  }
+  return among_ones.Compare();
+}
+
+}  // namespace spirloom::testing

@@ -1,0 +1,33 @@
+// Runs operator test cases with guard bytes around every tensor.
+#ifndef SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
+#define SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
+
+#include <utility>
+
+#include "schema/cases_generated.h"
+#include "spirloom/runtime.h"
+#include "spirloom/status.h"
+
+namespace spirloom::testing {
+
+// Owns a Runtime over spirloom::AllShaders(), without validation: that has been done in the
+// ordinary run of the case, and takes most of its time.
+class GuardedRunner {
+ public:
+  // Fails without a device.
+  static Result<GuardedRunner> Create();
+
+  // Runs the case twice, with memory full of ones and full of zeros (guarded_memory.h). Fails if
+  // the outputs of the two differ in a bit or differ from the expected ones, if a guard byte
+  // changed, or if a texel's padding is not zero.
+  Status Run(const schema::Case& test) const;
+
+ private:
+  explicit GuardedRunner(Runtime runtime) : runtime_(std::move(runtime)) {}
+
+  Runtime runtime_;
+};
+
+}  // namespace spirloom::testing
+
+#endif  // SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
