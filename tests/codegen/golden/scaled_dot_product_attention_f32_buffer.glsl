@@ -20,7 +20,8 @@ void main() {
   int head = take(outer, heads);
   int mask_row = outer * mask_steps[0] + head * mask_steps[1] + q * mask_steps[2];
   int seen = is_causal != 0 ? min(q + 1, keys) : keys;
-  for (int column = lane(); column - lane() < width; column += 4 * LANES) {
+  for (int first = 0; first < width; first += 4 * LANES) {
+    int column = first + lane();
     vec4 total = vec4(0.0);
     float top = -INF;
     float sum = 0.0;
