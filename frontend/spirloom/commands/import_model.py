@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
         help="import an ONNX model",
-        description="Imports an ONNX model (opset 7 to 22) and writes a graph file.",
+        description="Imports an ONNX model (opset 1 to 22) and writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

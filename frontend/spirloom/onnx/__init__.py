@@ -1,1 +1,1 @@
-"""The ONNX importer: opsets 7 to 22 of the default domain."""
+"""The ONNX importer: opsets 1 to 22 of the default domain."""

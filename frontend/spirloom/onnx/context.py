@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import onnx
@@ -40,7 +41,7 @@ class NodeContext:
         opset: int,
         builder: Builder,
         lifter: Lifter,
-        used: frozenset[str],
+        used: AbstractSet[str],
     ) -> None:
         self.node = node
         self.op_type: str = node.op_type

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, ValueInfoProto, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
-from spirloom.onnx import fold_more, ops, reader
+from spirloom.onnx import fold_more, ops, reader, refused
 from spirloom.onnx.context import Lifter, NodeContext
 from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.fold import FOLDERS
-from spirloom.onnx.guess import Guesses
+from spirloom.onnx.functions import Functions, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
+from spirloom.onnx.old_forms import modern_inputs
 from spirloom.onnx.table import CONVERTERS, Unsupported, Value
+from spirloom.onnx.values import Unknown, Values
 from spirloom.ops import OpError, OpLibrary
 
 # These modules fill the tables when they are imported.
 assert ops and fold_more
 
-NO_CONVERTER = "there is no converter for it"
+# Functions, and so hostile models, can call each other.
+MAX_DEPTH = 32
+MAX_NODES = 1 << 20
 
 
 def import_model(
@@ -47,10 +51,6 @@ def supported_ops() -> list[str]:
     )
 
 
-class _Unknown(Exception):
-    """A value that an unsupported node would have made is needed."""
-
-
 class _Importer:
     def __init__(self, path: Path, model: ModelProto, library: OpLibrary, shapes: Shapes) -> None:
         self._path = path
@@ -60,13 +60,12 @@ class _Importer:
         self._graph.inputs = read_inputs(model.graph, path, shapes)
         self._builder = Builder(library, self._graph)
         self._lifter = Lifter()
-        self._guesses = Guesses(model, self._graph.inputs)
-        self._initializers = {t.name: t for t in model.graph.initializer}
-        # None stands for a value that an unsupported node would have made.
-        self._values: dict[str, Value | None] = {t.name: t for t in self._graph.inputs}
+        self._values = Values(model, self._graph.inputs)
         self._problems: list[tuple[NodeProto, str]] = []
-        self._used = frozenset(_used_names(model.graph))
+        self._functions = Functions(model, self._opset)
+        self._used = used_names(model.graph.node) | {info.name for info in model.graph.output}
         self._count = 0
+        self._depth = 0
 
     def run(self) -> Graph:
         if self._model.graph.sparse_initializer:
@@ -81,22 +80,21 @@ class _Importer:
         for node in nodes:
             self._builder.name = node.name or f"{node.op_type}_{self._count}"
             self._count += 1
+            if self._count > MAX_NODES:
+                raise ImportFailure(f"{self._path} calls functions of over {MAX_NODES} nodes.")
             self._import_node(node)
 
     def _import_node(self, node: NodeProto) -> None:
         first = len(self._graph.nodes)
         problem = ""
         try:
-            if node.domain not in reader.DEFAULT_DOMAINS:
-                raise Unsupported(f"the operator domain '{node.domain}' is unknown")
-            results = self._results(node, [self._value(name) for name in node.input])
+            results = self._results(node, self._values.of(node.input))
         except (Unsupported, OpError) as error:
             problem = str(error)
         except MemoryError:
             problem = "it needs more memory than there is"
-        except _Unknown:
-            known = node.op_type in CONVERTERS or node.op_type in FOLDERS
-            problem = "" if known else NO_CONVERTER
+        except Unknown:
+            problem = "" if self._has_converter(node) else refused.reason(node)
         else:
             made = {t for n in self._graph.nodes[first:] for t in n.outputs}
             for name, value in zip(node.output, results, strict=False):
@@ -107,9 +105,19 @@ class _Importer:
         if problem:
             self._problems.append((node, problem))
         del self._graph.nodes[first:]
-        self._values.update({name: None for name in node.output if name})
+        for name in filter(None, node.output):
+            self._values[name] = None
 
-    def _results(self, node: NodeProto, inputs: list[Value | None]) -> list[Value]:
+    def _has_converter(self, node: NodeProto) -> bool:
+        ours = node.domain in reader.DEFAULT_DOMAINS and (
+            node.op_type in CONVERTERS or node.op_type in FOLDERS or node.op_type == "If"
+        )
+        return ours or self._functions.defines(node)
+
+    def _results(self, node: NodeProto, inputs: list[Value | None]) -> list[Value | None]:
+        if node.domain not in reader.DEFAULT_DOMAINS:
+            return self._call(node, inputs)
+        inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
         if node.op_type == "If":
             return self._branch(ctx)
@@ -117,41 +125,34 @@ class _Importer:
         if node.op_type in FOLDERS and not any(isinstance(i, Tensor) for i in inputs):
             return _fold(ctx, arrays)
         if node.op_type not in CONVERTERS:
-            raise Unsupported(NO_CONVERTER)
+            return self._call(node, inputs)
         result = CONVERTERS[node.op_type](ctx)
         return [result] if isinstance(result, Tensor | np.ndarray) else list(result)
 
-    def _branch(self, ctx: NodeContext) -> list[Value]:
+    def _call(self, node: NodeProto, inputs: list[Value | None]) -> list[Value | None]:
+        """The results of a function, whose nodes become part of the graph."""
+        body = self._functions.body(node, inputs)
+        if body is None:
+            raise Unsupported(refused.reason(node))
+        if self._depth == MAX_DEPTH:
+            raise Unsupported(f"functions call functions more than {MAX_DEPTH} deep")
+        self._used |= used_names(body.nodes) | set(body.outputs)
+        caller = self._opset
+        self._opset, self._depth = body.opset, self._depth + 1
+        self._import_nodes(body.nodes)
+        self._opset, self._depth = caller, self._depth - 1
+        return self._values.of(body.outputs)
+
+    def _branch(self, ctx: NodeContext) -> list[Value | None]:
         """The results of an If whose condition is known: its branch becomes part of the graph."""
         condition = ctx.constant(0)
         taken = condition is not None and bool(condition.all())
         branch = ctx.attribute("then_branch" if taken else "else_branch")
         if branch.type != AttributeProto.GRAPH:
             raise Unsupported("its branch is no graph")
-        self._initializers.update({t.name: t for t in branch.g.initializer})
+        self._values.declare(branch.g.initializer)
         self._import_nodes(branch.g.node)
-        values = [self._value(info.name) for info in branch.g.output]
-        return [value for value in values if value is not None]
-
-    def _value(self, name: str) -> Value | None:
-        """The value of a name; initializers are unpacked when first used."""
-        if not name:
-            return None
-        if name not in self._values:
-            if name not in self._initializers:
-                raise Unsupported(f"nothing makes its input '{name}'")
-            try:
-                array = np.asarray(numpy_helper.to_array(self._initializers[name]))
-            except (ValueError, TypeError, KeyError) as error:
-                raise Unsupported(f"the initializer '{name}' is damaged: {error}") from error
-            array.flags.writeable = False
-            self._values[name] = array
-        if self._values[name] is None:
-            self._values[name] = self._guesses.get(name)
-        value = self._values[name]
-        if value is None:
-            raise _Unknown
-        return value
+        return self._values.of(info.name for info in branch.g.output)
 
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(_problem(node, reason) for node, reason in self._problems)
@@ -161,11 +162,11 @@ class _Importer:
     def _output(self, info: ValueInfoProto) -> Tensor:
         """The tensor of an output: its own, made by a node, and bearing the output's name."""
         try:
-            value = self._value(info.name)
+            value = self._values[info.name]
             if value is None:
                 raise Unsupported("it has no name")
             tensor = value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
-        except (Unsupported, _Unknown) as error:
+        except (Unsupported, Unknown) as error:
             raise ImportFailure(f"Output '{info.name}' cannot be imported: {error}.") from error
         shared = tensor.data is not None or tensor in self._graph.inputs
         if shared or tensor.name != info.name:
@@ -181,17 +182,7 @@ def _problem(node: NodeProto, reason: str) -> NodeProblem:
     return NodeProblem(f"{domain}{node.op_type}", name, reason)
 
 
-def _used_names(graph: GraphProto) -> Iterator[str]:
-    """What nodes read, in subgraphs too, and what graphs give."""
-    yield from (info.name for info in graph.output)
-    for node in graph.node:
-        yield from (name for name in node.input if name)
-        for attribute in node.attribute:
-            if attribute.type == AttributeProto.GRAPH:
-                yield from _used_names(attribute.g)
-
-
-def _fold(ctx: NodeContext, arrays: list[Array]) -> list[Value]:
+def _fold(ctx: NodeContext, arrays: list[Array]) -> list[Value | None]:
     try:
         with np.errstate(all="ignore"):
             result = FOLDERS[ctx.op_type](ctx, arrays)

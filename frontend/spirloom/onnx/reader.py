@@ -12,7 +12,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 from spirloom.errors import ImportFailure
 from spirloom.onnx.other_formats import advice
 
-MIN_OPSET = 7
+MIN_OPSET = 1
 MAX_OPSET = 22
 DEFAULT_DOMAINS = ("", "ai.onnx")
 

@@ -1,0 +1,61 @@
+"""What the names of an ONNX graph stand for while it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from onnx import ModelProto, TensorProto, numpy_helper
+
+from spirloom.ir import Tensor
+from spirloom.onnx.guess import Guesses
+from spirloom.onnx.table import Unsupported, Value
+
+
+class Unknown(Exception):
+    """A value that an unsupported node would have made is needed."""
+
+
+class Values:
+    """Values by name. Those of unsupported nodes are guessed, so that all problems are found."""
+
+    def __init__(self, model: ModelProto, inputs: list[Tensor]) -> None:
+        self._guesses = Guesses(model, inputs)
+        self._initializers: dict[str, TensorProto] = {}
+        self._known: dict[str, Value | None] = {t.name: t for t in inputs}
+        self.declare(model.graph.initializer)
+
+    def declare(self, initializers: Iterable[TensorProto]) -> None:
+        """Adds constants, which are unpacked when first used."""
+        self._initializers.update({t.name: t for t in initializers})
+
+    def __setitem__(self, name: str, value: Value | None) -> None:
+        """Sets a value; None stands for one that an unsupported node would have made."""
+        self._known[name] = value
+
+    def __getitem__(self, name: str) -> Value | None:
+        """The value of a name; None for the empty name, of what is absent. Raises Unknown."""
+        if not name:
+            return None
+        if name not in self._known:
+            self._known[name] = self._unpacked(name)
+        if self._known[name] is None:
+            self._known[name] = self._guesses.get(name)
+        value = self._known[name]
+        if value is None:
+            raise Unknown
+        return value
+
+    def of(self, names: Iterable[str]) -> list[Value | None]:
+        """The values of several names."""
+        return [self[name] for name in names]
+
+    def _unpacked(self, name: str) -> Value:
+        if name not in self._initializers:
+            raise Unsupported(f"nothing makes its input '{name}'")
+        try:
+            array = np.asarray(numpy_helper.to_array(self._initializers[name]))
+        except (ValueError, TypeError, KeyError) as error:
+            raise Unsupported(f"the initializer '{name}' is damaged: {error}") from error
+        array.flags.writeable = False
+        return array
