@@ -4,6 +4,13 @@ include_guard(GLOBAL)
 set(SPIRLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 option(SPIRLOOM_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
 
+# What spirloom::shaders_all keeps (docs/selective-builds.md); everything if all are empty.
+set(SPIRLOOM_OPS "" CACHE STRING "Operators to keep: full or short names, globs")
+set(SPIRLOOM_OPS_YAML "" CACHE STRING "Files that list operators, each with optional dtypes and storages")
+set(SPIRLOOM_MODELS "" CACHE STRING "Models (.slg, .onnx) to keep what they can need of")
+set(SPIRLOOM_DTYPES "" CACHE STRING "Keep only kernels with these dtypes")
+set(SPIRLOOM_STORAGES "" CACHE STRING "Keep only kernels with these storages")
+
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

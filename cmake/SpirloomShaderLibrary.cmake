@@ -1,24 +1,36 @@
 # spirloom_add_shader_library(): from operator specs to a static library with the compiled shaders.
 include_guard(GLOBAL)
-include(SpirloomEmbed)
+include("${CMAKE_CURRENT_LIST_DIR}/SpirloomEmbed.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/SpirloomSelection.cmake")
 
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH spirloom_root)
-set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "Spirloom's source folder")
+set(SPIRLOOM_ROOT "${spirloom_root}" CACHE INTERNAL "The folder of codegen, specs and templates")
+set(SPIRLOOM_SPEC_DIR "${spirloom_root}/op_specs" CACHE INTERNAL "Spirloom's operator specs")
+set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
+  "Folder of compiled shaders that builds may share; empty: one in each project's build folder")
 
 # spirloom_add_shader_library(NAME
-#   [FUNCTION name]        C++ function that returns the library; `AllShaders` unless given
-#   [LIBRARY name]         its name in messages; NAME unless given
-#   [OUT dir]              where its products go; <binary dir>/NAME unless given
-#   SPEC_DIRS dir...       folders of operator specs (*.yaml)
-#   TEMPLATE_DIRS dir...)  folders of templates; later ones are searched first
+#   [FUNCTION name]            C++ function that returns the library; `AllShaders` unless given
+#   [LIBRARY name]             its name in messages; NAME unless given
+#   [OPS name...]              ops to keep: full or short names, kernels, variants, globs
+#   [OPS_YAML file...]         files that list ops, each with optional dtypes and storages
+#   [MODELS file...]           .slg or .onnx files: what their graphs can need
+#   [DTYPES dtype...]          only kernels with these dtypes
+#   [STORAGES storage...]      only kernels with these storages
+#   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given
+#   [TEMPLATE_DIRS dir...]     folders of templates, searched before Spirloom's; the last one first
+#   [OUT dir]                  where its products go; <binary dir>/NAME unless given
+#   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
 #
 # Makes the static library NAME. A program that links it names `spirloom::FUNCTION()` when it
-# creates a runtime.
+# creates a runtime. Without selectors it holds every op of the specs; docs/selective-builds.md says
+# what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION;LIBRARY;OUT" "SPEC_DIRS;TEMPLATE_DIRS")
-  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SPEC_DIRS OR NOT arg_TEMPLATE_DIRS)
-    message(FATAL_ERROR "spirloom_add_shader_library(${name}): needs SPEC_DIRS and TEMPLATE_DIRS; "
-                        "unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
+    "OPS;OPS_YAML;MODELS;DTYPES;STORAGES;SPEC_DIRS;TEMPLATE_DIRS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "spirloom_add_shader_library(${name}): unexpected arguments: "
+                        "${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT arg_FUNCTION)
     set(arg_FUNCTION AllShaders)
@@ -29,26 +41,44 @@ function(spirloom_add_shader_library name)
   if(NOT arg_OUT)
     set(arg_OUT "${CMAKE_CURRENT_BINARY_DIR}/${name}")
   endif()
+  if(NOT arg_SPEC_DIRS)
+    set(arg_SPEC_DIRS "${SPIRLOOM_SPEC_DIR}")
+  endif()
+  list(PREPEND arg_TEMPLATE_DIRS "${SPIRLOOM_ROOT}/templates/glsl")
   set(out "${arg_OUT}")
   set(codegen "${SPIRLOOM_PYTHON}" -m codegen)
   _spirloom_shader_inputs(inputs flags "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
-  _spirloom_shader_sources(sources "${out}" "${arg_SPEC_DIRS}")
+  list(APPEND flags --root "${PROJECT_SOURCE_DIR}")
+  if(arg_OPS OR arg_OPS_YAML OR arg_MODELS OR arg_DTYPES OR arg_STORAGES)
+    _spirloom_select(${name} stems "${out}/selection.json" "${flags}" "${arg_SELECTOR_PREFIX}"
+      "${arg_OPS}" "${arg_OPS_YAML}" "${arg_MODELS}" "${arg_DTYPES}" "${arg_STORAGES}")
+    list(APPEND inputs "${out}/selection.json")
+    list(APPEND flags --selection "${out}/selection.json")
+  else()
+    _spirloom_spec_stems(stems "${arg_SPEC_DIRS}")
+  endif()
+  list(TRANSFORM stems REPLACE "(.+)" "${out}/cpp/ops/\\1.cpp" OUTPUT_VARIABLE sources)
+  list(PREPEND sources "${out}/cpp/library.cpp")
 
   add_custom_command(
     OUTPUT "${out}/manifest.json" ${sources}
     BYPRODUCTS "${out}/glsl.digest"
-    COMMAND ${codegen} generate ${flags} --root "${PROJECT_SOURCE_DIR}" --out "${out}" --library "${arg_LIBRARY}"
-            --function "${arg_FUNCTION}" --root "${PROJECT_SOURCE_DIR}" --depfile "${out}/codegen.d"
+    COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
+            --function "${arg_FUNCTION}" --depfile "${out}/codegen.d"
     DEPENDS ${inputs}
     DEPFILE "${out}/codegen.d"
     WORKING_DIRECTORY "${SPIRLOOM_ROOT}"
     COMMENT "Generating shaders of ${arg_LIBRARY}"
     VERBATIM)
 
+  set(shader_cache "${SPIRLOOM_SHADER_CACHE}")
+  if(NOT shader_cache)
+    set(shader_cache "${PROJECT_BINARY_DIR}/shader-cache")
+  endif()
   add_custom_command(
     OUTPUT "${out}/shaders.slpack"
     COMMAND spirloom-shaderc --manifest "${out}/manifest.json" --output "${out}/shaders.slpack"
-            --cache-dir "${PROJECT_BINARY_DIR}/shader-cache"
+            --cache-dir "${shader_cache}"
     DEPENDS spirloom-shaderc "${out}/manifest.json" "${out}/glsl.digest"
     COMMENT "Compiling shaders of ${arg_LIBRARY}"
     VERBATIM)
@@ -56,14 +86,16 @@ function(spirloom_add_shader_library name)
   add_library(${name} STATIC ${sources})
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
   target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
-  target_link_libraries(${name} PUBLIC spirloom_runtime PRIVATE spirloom_warnings)
+  target_link_libraries(${name}
+    PUBLIC spirloom::runtime PRIVATE $<TARGET_NAME_IF_EXISTS:spirloom_warnings>)
 endfunction()
 
 # What the generator reads, as far as configuration knows it (its depfile names the rest), and its
 # folder flags. A folder stands for the files that may come to be in it: its time changes with them.
 function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
-  file(GLOB inputs "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/codegen/*/*.py"
-       "${SPIRLOOM_ROOT}/templates/cpp/*.j2")
+  file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py")
+  file(GLOB cpp_templates "${SPIRLOOM_ROOT}/templates/cpp/*.j2")
+  list(APPEND inputs ${cpp_templates})
   set(flags "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)
@@ -79,18 +111,18 @@ function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
   set(${flags_out} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The C++ files the generator writes: one per spec, named after it, and the library's table. A spec
-# that appears or vanishes configures again; a check by glob at every build would write to its log.
-function(_spirloom_shader_sources sources_out out spec_dirs)
-  set(sources "${out}/cpp/library.cpp")
+# The stems of all specs, after which the generator names its C++ files. A spec that appears or
+# vanishes configures again; a check by glob at every build would write to its log.
+function(_spirloom_spec_stems stems_out spec_dirs)
+  set(stems "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dir}")
     file(GLOB files "${dir}/*.yaml")
     foreach(file IN LISTS files)
       cmake_path(GET file STEM LAST_ONLY stem)
-      list(APPEND sources "${out}/cpp/ops/${stem}.cpp")
+      list(APPEND stems "${stem}")
     endforeach()
   endforeach()
-  set(${sources_out} "${sources}" PARENT_SCOPE)
+  set(${stems_out} "${stems}" PARENT_SCOPE)
 endfunction()

@@ -23,6 +23,7 @@ class Axes:
 
     axes: tuple[Axis, ...]
     where: Expr | None
+    inserted: Expr | None
     no_storage: Mapping[Storage, str]
 
     def named(self, name: str) -> Axis | None:
@@ -31,7 +32,7 @@ class Axes:
 
 
 def load_axes(fields: Fields, signature: Signature) -> Axes:
-    """Reads dtypes, storages, no_storage, axes and where."""
+    """Reads dtypes, storages, no_storage, axes, where and inserted."""
     fields.need("dtypes")
     dtypes = as_words(fields.need("dtypes"), DType, "DType")
     storages_node = fields.get("storages")
@@ -50,7 +51,9 @@ def load_axes(fields: Fields, signature: Signature) -> Axes:
         if len(axes) == MAX_AXES:
             raise SpecError.at(entry.key.position, f"A kernel has at most {MAX_AXES} axes.")
         axes.append(_axis(entry, scope))
-    return Axes(tuple(axes), _where(fields, axes), no_storage)
+    return Axes(
+        tuple(axes), _over(fields, "where", axes), _over(fields, "inserted", axes), no_storage
+    )
 
 
 def _no_storage(
@@ -148,8 +151,9 @@ def _values(node: Node, name: str) -> tuple[tuple[AxisValue, ...], Kind]:
 _AXIS_KINDS = {DType: Kind.DTYPE, Storage: Kind.STORAGE, int: Kind.INT}
 
 
-def _where(fields: Fields, axes: list[Axis]) -> Expr | None:
-    scalar = fields.scalar("where")
+def _over(fields: Fields, key: str, axes: list[Axis]) -> Expr | None:
+    """A condition on combinations of axis values."""
+    scalar = fields.scalar(key)
     if scalar is None:
         return None
     variables = {

@@ -1,4 +1,4 @@
-"""The command line: generate, check, index, list-outputs."""
+"""The command line: generate, select, check, index, list-outputs."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_generate(
         commands.add_parser("generate", help="write GLSL, manifest.json and C++ to a folder")
     )
+    _add_select(commands.add_parser("select", help="choose the ops and variants of a library"))
     check = commands.add_parser("check", help="parse, type-check and render, but write nothing")
     _add_inputs(check)
     check.set_defaults(run=_check)
@@ -76,7 +77,25 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--depfile", type=Path, metavar="FILE", help="name every file that was read"
     )
+    parser.add_argument(
+        "--selection", type=Path, metavar="FILE", help="only what this file of `select` keeps"
+    )
     parser.set_defaults(run=_generate)
+
+
+def _add_select(parser: argparse.ArgumentParser) -> None:
+    _add_inputs(parser)
+    for option, metavar, kind in (
+        ("--ops", "NAME", str),
+        ("--ops-yaml", "FILE", Path),
+        ("--models", "FILE", Path),
+        ("--dtypes", "DTYPE", str),
+        ("--storages", "STORAGE", str),
+    ):
+        parser.add_argument(option, nargs="*", default=[], type=kind, metavar=metavar)
+    parser.add_argument("--prefix", default="", help="of the selectors' names in messages")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the selection for generate")
+    parser.set_defaults(run=_select)
 
 
 def _generate(options: argparse.Namespace) -> int:
@@ -94,8 +113,35 @@ def _generate(options: argparse.Namespace) -> int:
             options.function,
             options.depfile,
             options.root,
+            options.selection,
         )
     )
+    return 0
+
+
+def _select(options: argparse.Namespace) -> int:
+    from codegen.library import load_library
+    from codegen.select.report import summary, yaml_text
+    from codegen.select.select import Selectors, select
+    from codegen.select.selection import selection_text
+    from codegen.writer import Output
+
+    selectors = Selectors(
+        tuple(options.ops),
+        tuple(options.ops_yaml),
+        tuple(options.models),
+        tuple(options.dtypes),
+        tuple(options.storages),
+        options.prefix,
+    )
+    library = load_library(options.spec_dir, options.template_dir, options.root)
+    selection = select(library, selectors)
+    if options.out is None:
+        print(yaml_text(library, selection), end="")
+        return 0
+    text = selection_text(library, selection, selectors.inputs)
+    Output(options.out.parent).write(options.out.name, text)
+    print(summary(library, selection))
     return 0
 
 

@@ -13,6 +13,7 @@ from codegen.library import load_library
 from codegen.loader import Library
 from codegen.manifest import glsl_path, library_digest, manifest_text
 from codegen.render import Rendered, Renderer
+from codegen.select.selection import read_selection, reduced
 from codegen.writer import Output, write_atomically
 
 _CODEGEN = Path(__file__).resolve().parent
@@ -31,11 +32,14 @@ class Request:
     function: str
     depfile: Path | None
     root: Path
+    selection: Path | None = None  # of `select`; None: everything
 
 
 def generate(request: Request) -> list[str]:
     """Writes the products and returns the names of changed files. Fails before writing any."""
     library = load_library(request.spec_dirs, request.template_dirs, request.root)
+    if request.selection is not None:
+        library = reduced(library, read_selection(request.selection, library))
     shaders = render_all(library)
     digest = library_digest(library.variants)
     cpp = CppWriter(_CPP_TEMPLATES, request.library, request.function, digest)
@@ -80,6 +84,8 @@ def _glsl_digest(shaders: Iterable[Rendered]) -> str:
 def _write_depfile(request: Request, library: Library) -> None:
     assert request.depfile is not None
     inputs = {source.path for source in (*library.specs, *library.templates.files.values())}
+    if request.selection is not None:
+        inputs.add(request.selection)
     inputs |= set(_CODEGEN.rglob("*.py")) | set(_CPP_TEMPLATES.glob("*.j2"))
     target = _escaped(request.out.resolve() / "manifest.json")
     lines = " \\\n  ".join(_escaped(path.resolve()) for path in sorted(inputs))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from codegen.cases import load_case, load_tolerance
 from codegen.errors import Diagnostic, ErrorList, Position, SpecError
 from codegen.expr.types import Kind, Variable
-from codegen.fields import Fields, as_sequence, check_name
+from codegen.fields import Fields, as_scalar, as_sequence, check_name
 from codegen.kernels import load_kernel
 from codegen.op import Op
 from codegen.packing import link_packs
@@ -28,6 +28,7 @@ _KEYS = (
     "checks",
     "outputs",
     "view_of",
+    "fused_from",
     "kernel",
     "kernels",
     "reference",
@@ -99,6 +100,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         steps=signature.steps,
         outputs=signature.outputs,
         view_of=_view_of(fields, signature),
+        fused_from=tuple(as_scalar(item, "an op").text for item in fields.items("fused_from")),
         kernels=kernels,
         variants=(),
         reference=reference,

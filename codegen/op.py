@@ -46,6 +46,7 @@ class Op:
     steps: tuple[Let | Check, ...]
     outputs: tuple[Output, ...]
     view_of: int | None  # the arg whose elements, in order, are the output's
+    fused_from: tuple[str, ...]  # the ops that the importer or runtime may fuse into this one
     kernels: tuple[Kernel, ...]  # in order of preference
     variants: tuple[Variant, ...]
     reference: Reference
@@ -66,6 +67,12 @@ class Op:
         """
         found = self._choose(args, Storage(storage), outputs)
         return None if found is None else found[0]
+
+    def values(self, args: Mapping[str, object]) -> dict[str, Value]:
+        """What every name of the kernels' formulas means for a call. Fails if it is not valid."""
+        values = self._environment(args)
+        inferred = self._infer(values)
+        return values | {y.name: t for y, t in zip(self.outputs, inferred, strict=True)}
 
     def variants_of(self, kernel: Kernel) -> tuple[Variant, ...]:
         """The kernel's variants."""

@@ -93,6 +93,7 @@ class Kernel:
     when: Expr | None
     axes: tuple[Axis, ...]  # dtype, storage, then further ones
     where: Expr | None
+    inserted: Expr | None  # which variants are for calls that no graph file spells out
     no_storage: Mapping[Storage, str]
     operands: tuple[Operand, ...]  # index: the binding
     params: Mapping[str, object]

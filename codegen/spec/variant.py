@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.errors import Position
+from codegen.expr.evaluate import evaluate
 from codegen.spec.kernel import AxisValue, Kernel
 from codegen.vocabulary import Access, BindingType, Capability, DType, DTypeGlsl, Storage
 
@@ -54,6 +55,12 @@ class Variant:
         value = self.values["dtype"]
         assert isinstance(value, DType)
         return value
+
+    @property
+    def inserted(self) -> bool:
+        """Whether runtime or importer put calls of it where a graph needs them."""
+        condition = self.kernel.inserted
+        return condition is not None and bool(evaluate(condition, self.values))
 
     @property
     def storage(self) -> Storage:

@@ -12,13 +12,12 @@ from typing import IO
 
 import flatbuffers  # type: ignore[import-untyped]
 
+from codegen.graph_file import IDENTIFIER, VERSION
 from spirloom import schema_bindings as fb
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Storage, Tensor
 
-VERSION = 1
 ALIGNMENT = 64
-IDENTIFIER = b"SLG1"
 
 # By number in the file.
 DTYPES: tuple[DType, ...] = tuple(DType)

@@ -10,36 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from codegen.flatbuffer import MalformedBuffer, verify
+from codegen.graph_file import GRAPH_FIELDS, IDENTIFIER, VERSION
 from spirloom import schema_bindings as fb
 from spirloom.errors import ImportFailure
-from spirloom.flatbuffer_verifier import (
-    Field,
-    MalformedBuffer,
-    Scalar,
-    String,
-    Tables,
-    Vector,
-    verify,
-)
-from spirloom.graph_file import ALIGNMENT, DTYPES, IDENTIFIER, STORAGES, VERSION
+from spirloom.graph_file import ALIGNMENT, DTYPES, STORAGES
 from spirloom.ir import ArgValue, Array, Graph, Node, Tensor
 
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 48
-
-_TENSOR = Tables({0: String(), 1: Scalar(1), 2: Vector(8), 3: Scalar(1), 4: Scalar(4)})
-_ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String()})
-_NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String()})
-_GRAPH: dict[int, Field] = {
-    0: Scalar(4),
-    1: _TENSOR,
-    2: Vector(16),
-    3: _NODE,
-    4: Vector(4),
-    5: Vector(4),
-    6: String(),
-    7: String(),
-}
 
 
 def load(path: Path) -> Graph:
@@ -68,7 +47,7 @@ class _Reader:
         self._path = path
         size = self._flatbuffer_size(data)
         self._buffer = bytes(data[: 4 + size])
-        verify(self._buffer, 4, _GRAPH)
+        verify(self._buffer, 4, GRAPH_FIELDS)
         self._root = fb.GraphT.InitFromObj(fb.Graph.GetRootAs(self._buffer, 4))
         if self._root.version != VERSION:
             raise MalformedBuffer(f"its version is {self._root.version}, not {VERSION}")

@@ -64,7 +64,7 @@ class OpLibrary:
         """Arguments in schema order, defaults filled in, values in the schema's types."""
         spec = self._spec(op)
         try:
-            typed = spec.complete({name: _type(value) for name, value in args.items()})
+            typed = spec.complete({name: argument_type(value) for name, value in args.items()})
         except EvalError as error:
             raise OpError(str(error)) from error
         return tuple(_restored(args.get(name), value) for name, value in typed.items())
@@ -72,7 +72,9 @@ class OpLibrary:
     def infer(self, op: str, args: Sequence[ArgValue]) -> list[tuple[tuple[int, ...], DType]]:
         """Shape and dtype of each output; OpError if the call is not valid, or has no kernel."""
         spec = self._spec(op)
-        values = {arg.name: _type(value) for arg, value in zip(spec.args, args, strict=True)}
+        values = {
+            arg.name: argument_type(value) for arg, value in zip(spec.args, args, strict=True)
+        }
         try:
             outputs = spec.infer(values)
             kernels = [spec.select(values, storage) for storage in Storage]
@@ -90,12 +92,12 @@ class OpLibrary:
         return value if isinstance(value, Tensor) else None
 
 
-def _type(value: object) -> object:
+def argument_type(value: object) -> object:
     """An argument as shape rules see it: a tensor's shape and dtype."""
     if isinstance(value, Tensor):
         return TensorType(value.shape, value.dtype)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return tuple(_type(v) for v in value)
+        return tuple(argument_type(v) for v in value)
     return value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spirloom.graph_file import IDENTIFIER
+from codegen.graph_file import IDENTIFIER
 
 # (offset, bytes there, what it is and what helps)
 _KNOWN = (

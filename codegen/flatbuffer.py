@@ -1,4 +1,6 @@
-"""Checks a FlatBuffer before it is read; the Python library has no verifier of its own.
+"""Checks a FlatBuffer before it is read, and reads it without generated code.
+
+FlatBuffers' own Python library has no verifier, and needs bindings of the schema.
 
 Every offset, vtable and length is checked against the buffer, and the number of things visited is
 bounded by its size, so that a hostile file costs no more than an honest one.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 class MalformedBuffer(Exception):
@@ -48,6 +51,52 @@ Field = Scalar | String | Vector | Tables
 def verify(data: bytes, start: int, fields: Mapping[int, Field]) -> None:
     """Checks the buffer whose root offset lies at `start`; raises MalformedBuffer."""
     _Verifier(data, budget=len(data)).table(start, fields)
+
+
+Values = dict[int, Any]  # by field number: an int, a str, the bytes of a vector, a list of tables
+
+
+def read(data: bytes, start: int, fields: Mapping[int, Field]) -> Values:
+    """The fields that the table has, once the whole buffer is verified; MalformedBuffer if not."""
+    verify(data, start, fields)
+    return _read_table(data, _follow(data, start), fields)
+
+
+def _follow(data: bytes, position: int) -> int:
+    offset: int = struct.unpack_from("<I", data, position)[0]
+    return position + offset
+
+
+def _read_table(data: bytes, position: int, fields: Mapping[int, Field]) -> Values:
+    vtable = position - struct.unpack_from("<i", data, position)[0]
+    size = struct.unpack_from("<H", data, vtable)[0]
+    values = {}
+    for number, field in fields.items():
+        entry = vtable + 4 + 2 * number
+        offset = struct.unpack_from("<H", data, entry)[0] if entry + 2 <= vtable + size else 0
+        if offset:
+            values[number] = _read_field(data, position + offset, field)
+    return values
+
+
+def _read_field(data: bytes, position: int, field: Field) -> object:
+    if isinstance(field, Scalar):
+        return int.from_bytes(data[position : position + field.size], "little")
+    start = _follow(data, position) + 4
+    count = struct.unpack_from("<I", data, start - 4)[0]
+    if isinstance(field, Vector):
+        return data[start : start + count * field.size]
+    if isinstance(field, String):
+        return _text(data[start : start + count])
+    rows = range(start, start + 4 * count, 4)
+    return [_read_table(data, _follow(data, row), field.fields) for row in rows]
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedBuffer(f"the string {data!r} is not UTF-8") from error
 
 
 class _Verifier:

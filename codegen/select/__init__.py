@@ -1,0 +1,1 @@
+"""Selective builds: which ops and variants of a library the given selectors keep."""

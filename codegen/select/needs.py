@@ -1,0 +1,130 @@
+"""What a call of an op can need on any device: the kernel choice of runtime/graph, for all devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from codegen.expr.evaluate import evaluate
+from codegen.expr.types import EvalError, TensorType, Value
+from codegen.op import Op
+from codegen.select.filters import Filter
+from codegen.select.selection import dispatched
+from codegen.spec import Kernel, Variant
+from codegen.vocabulary import Storage
+
+# Of the images that every Vulkan device has: the limits maxImageDimension3D and maxResourceSize.
+_SURE_EXTENT = 256
+_SURE_BYTES = 1 << 30
+_TEXTURE_RANK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A variant that computes the call on devices that can hold its textures."""
+
+    variant: Variant
+    textures: Mapping[str, Sequence[TensorType]]  # operands that live in textures
+
+    @property
+    def possible(self) -> bool:
+        """Whether any device can hold the textures."""
+        return all(
+            len(t.shape) <= _TEXTURE_RANK and prod(t.shape) > 0
+            for tensors in self.textures.values()
+            for t in tensors
+        )
+
+    @property
+    def certain(self) -> bool:
+        """Whether every device can run it."""
+        fits = all(_sure_texture(t) for tensors in self.textures.values() for t in tensors)
+        return fits and not self.variant.needs and self.variant.kernel.portable
+
+    def precludes(self, later: Fit) -> bool:
+        """Whether this one is taken wherever `later`, less preferred, could be."""
+        mine, other = self.variant, later.variant
+        return (
+            mine.kernel is not other.kernel
+            and mine.kernel.portable
+            and set(mine.needs) <= set(other.needs)
+            and self.textures.keys() <= later.textures.keys()
+            and _placed(mine) == _placed(other)
+        )
+
+
+def _sure_texture(tensor: TensorType) -> bool:
+    n, c, h, w = (1,) * (_TEXTURE_RANK - len(tensor.shape)) + tensor.shape
+    depth = n * -(-c // 4)
+    return max(w, h, depth) <= _SURE_EXTENT and w * h * depth * 16 <= _SURE_BYTES
+
+
+def _placed(variant: Variant) -> dict[str, object]:
+    """The storages of axes of their own, which the call's tensors decide."""
+    return {
+        name: value
+        for name, value in variant.values.items()
+        if isinstance(value, Storage) and name != "storage"
+    }
+
+
+def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
+    """The variants that can compute the call, in order of preference. EvalError: it is not valid."""
+    values = op.values(args)
+    found = [
+        Fit(variant, _textures(variant, values))
+        for kernel in op.kernels
+        if _may_hold(kernel, values)
+        for variant in dispatched(op, op.variants_of(kernel))
+        if _matches(variant, values)
+    ]
+    return [fit for fit in found if fit.possible]
+
+
+def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[Variant]:
+    """Those that some device takes, within the limit; `asked` is where the outputs ask to live."""
+    allowed = [f for f in found if f.variant.inserted or limit.accepts(f.variant)]
+    there = _reachable([f for f in allowed if f.variant.storage is asked])
+    if not any(fit.certain for fit in there):
+        storages = dict.fromkeys(f.variant.storage for f in allowed)
+        there = [
+            fit
+            for storage in storages
+            for fit in _reachable([f for f in allowed if f.variant.storage is storage])
+        ]
+    return [fit.variant for fit in there]
+
+
+def _reachable(found: Sequence[Fit]) -> list[Fit]:
+    return [f for i, f in enumerate(found) if not any(e.precludes(f) for e in found[:i])]
+
+
+def _may_hold(kernel: Kernel, values: Mapping[str, Value]) -> bool:
+    if kernel.when is None:
+        return True
+    try:
+        return bool(evaluate(kernel.when, values))
+    except EvalError:
+        return True
+
+
+def _matches(variant: Variant, values: Mapping[str, Value]) -> bool:
+    """Whether the axes that do not follow from storages have the call's values."""
+    for axis in variant.kernel.axes:
+        if axis.of is None or isinstance(axis.values[0], Storage):
+            continue
+        if evaluate(axis.of, values) != variant.values[axis.name]:
+            return False
+    return True
+
+
+def _textures(variant: Variant, values: Mapping[str, Value]) -> dict[str, list[TensorType]]:
+    result = {}
+    for operand, bound in zip(variant.kernel.operands, variant.tensors, strict=True):
+        if bound.storage is Storage.BUFFER or operand.pack is not None:
+            continue
+        value = values[operand.name]
+        tensors = value if isinstance(value, tuple) else (value,)
+        result[operand.name] = [t for t in tensors if isinstance(t, TensorType) and t.present]
+    return result

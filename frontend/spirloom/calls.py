@@ -1,0 +1,36 @@
+"""A model's calls of operators, for the code generator's selective builds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from codegen.graph_file import Call
+from codegen.vocabulary import Storage as CodegenStorage
+from spirloom.ir import Graph, Node, Storage
+from spirloom.onnx.importer import import_model
+from spirloom.onnx.inputs import Shapes
+from spirloom.ops import OpLibrary, argument_type
+from spirloom.passes import optimize
+
+
+def import_calls(path: Path) -> list[Call]:
+    """The calls that an ONNX model becomes without options. Raises ImportFailure."""
+    library = OpLibrary()
+    graph = import_model(path, library, Shapes())
+    optimize(graph, library)
+    return calls(graph)
+
+
+def calls(graph: Graph) -> list[Call]:
+    """The nodes, as `read_calls` gives those of the graph file."""
+    return [_call(i, node) for i, node in enumerate(graph.nodes)]
+
+
+def _call(index: int, node: Node) -> Call:
+    storage = next((t.storage for t in node.outputs if t.storage is not Storage.AUTO), None)
+    return Call(
+        node.op,
+        tuple(argument_type(arg) for arg in node.args),
+        None if storage is None else CodegenStorage(storage.value),
+        f"node {index} ({node.name}, {node.op})",
+    )
