@@ -41,6 +41,7 @@ GRAPH_FIELDS: dict[int, Field] = {
     7: String(),
 }
 
+_DTYPES: list[DType] = list(DType)
 _STORAGES = {0: None} | {storage.code: storage for storage in Storage}
 
 
@@ -75,9 +76,9 @@ def _tensor(index: int, row: Values) -> TensorType:
     shape, dtype, storage = _ints(row.get(2, b"")), row.get(1, 0), row.get(3, 0)
     if len(shape) > MAX_RANK or min(shape, default=0) < 0:
         raise MalformedBuffer(f"tensor {index} has the impossible shape {list(shape)}")
-    if dtype >= len(DType) or storage not in _STORAGES:
+    if dtype >= len(_DTYPES) or storage not in _STORAGES:
         raise MalformedBuffer(f"tensor {index} has dtype {dtype} and storage {storage}")
-    return TensorType(shape, list(DType)[dtype], _STORAGES[storage])
+    return TensorType(shape, _DTYPES[dtype], _STORAGES[storage])
 
 
 def _call(index: int, row: Values, tensors: Sequence[TensorType]) -> Call:

@@ -34,6 +34,9 @@ class Filter:
         return f"dtypes {words_of(DType, self.dtypes)}; storages {words_of(Storage, self.storages)}"
 
 
+EVERYTHING = Filter()
+
+
 def words_of(kind: type[Word], chosen: frozenset[Word]) -> str:
     """The chosen words in their usual order."""
     return one_of(word for word in kind if word in chosen)

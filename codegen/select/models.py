@@ -60,10 +60,8 @@ class _Model:
     def _select_call(self, call: Call) -> None:
         op = self._library.ops.get(call.op)
         if op is None:
-            message = (
-                f"{call.name}: no spec has this op.{nearest(call.op, list(self._library.ops))}"
-            )
-            raise self._error(message)
+            message = f"{call.name}: no spec has this op."
+            raise self._error(message + nearest(call.op, list(self._library.ops)))
         if len(call.args) != len(op.args):
             message = f"{call.name} has {len(call.args)} arguments, and the op {len(op.args)}."
             raise self._error(message + " Import the model again.")

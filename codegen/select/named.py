@@ -9,7 +9,7 @@ from codegen.errors import ErrorList, Position, SpecError
 from codegen.fields import Fields, as_scalar, as_words
 from codegen.loader import Library
 from codegen.op import Op
-from codegen.select.filters import Filter
+from codegen.select.filters import EVERYTHING, Filter
 from codegen.select.names import find, known_names, nearest
 from codegen.select.selection import Selection, dispatched
 from codegen.spec import Variant
@@ -24,7 +24,7 @@ class Entry:
 
     name: str
     position: Position
-    limit: Filter = Filter()
+    limit: Filter = EVERYTHING
 
 
 def read_entries(source: SourceFile) -> list[Entry]:
@@ -44,8 +44,10 @@ def _entry(name: Scalar, node: Node) -> Entry:
     fields = Fields.of(node, f"the limits of '{name.text}'", ("dtypes", "storages"))
     dtypes, storages = fields.get("dtypes"), fields.get("storages")
     limit = Filter(
-        frozenset(DType if dtypes is None else as_words(dtypes, DType, "DType")),
-        frozenset(Storage if storages is None else as_words(storages, Storage, "Storage")),
+        EVERYTHING.dtypes if dtypes is None else frozenset(as_words(dtypes, DType, "DType")),
+        EVERYTHING.storages
+        if storages is None
+        else frozenset(as_words(storages, Storage, "Storage")),
     )
     return Entry(name.text, name.position, limit)
 

@@ -19,7 +19,7 @@ def find(library: Library, name: str) -> list[tuple[Op, tuple[Variant, ...]]]:
     A glob stands for whatever it fits at the first of these levels where it fits anything.
     """
     ops = list(library.ops.values())
-    levels = (
+    levels: tuple[list[tuple[Op, tuple[Variant, ...]]], ...] = (
         [(op, op.variants) for op in ops if _fits(name, op.name, op.short_name)],
         [(op, op.variants_of(k)) for op in ops for k in op.kernels if _fits(name, k.name)],
         [(op, (v,)) for op in ops for v in op.variants if _fits(name, v.id)],

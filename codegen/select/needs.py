@@ -1,4 +1,4 @@
-"""What a call of an op can need on any device: the kernel choice of runtime/graph, for all devices."""
+"""What a call of an op can need: the kernel choice of runtime/graph, for all devices at once."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _placed(variant: Variant) -> dict[str, object]:
 
 
 def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
-    """The variants that can compute the call, in order of preference. EvalError: it is not valid."""
+    """The variants that can compute the call, in order of preference. Fails if it is not valid."""
     values = op.values(args)
     found = [
         Fit(variant, _textures(variant, values))
@@ -83,8 +83,12 @@ def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
 
 
 def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[Variant]:
-    """Those that some device takes, within the limit; `asked` is where the outputs ask to live."""
-    allowed = [f for f in found if f.variant.inserted or limit.accepts(f.variant)]
+    """Those that some device takes, within the limit; `asked` is where the outputs ask to live.
+
+    Casts at the graph's border are of the dtypes that it has there, whatever the limit says.
+    """
+    border = Filter(storages=limit.storages)
+    allowed = [f for f in found if (border if f.variant.inserted else limit).accepts(f.variant)]
     there = _reachable([f for f in allowed if f.variant.storage is asked])
     if not any(fit.certain for fit in there):
         storages = dict.fromkeys(f.variant.storage for f in allowed)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codegen.graph_file import Call
-from codegen.vocabulary import Storage as CodegenStorage
-from spirloom.ir import Graph, Node, Storage
+from spirloom.ir import Graph, Node
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary, argument_type
@@ -27,10 +26,10 @@ def calls(graph: Graph) -> list[Call]:
 
 
 def _call(index: int, node: Node) -> Call:
-    storage = next((t.storage for t in node.outputs if t.storage is not Storage.AUTO), None)
+    storage = next((t.storage for t in node.outputs if t.storage is not None), None)
     return Call(
         node.op,
         tuple(argument_type(arg) for arg in node.args),
-        None if storage is None else CodegenStorage(storage.value),
+        storage,
         f"node {index} ({node.name}, {node.op})",
     )

@@ -14,6 +14,7 @@ from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import finish, optimize
 
+from codegen.select.select import Selectors, select
 from tests.frontend import reference_run
 
 Shape = Sequence[int | str | None]
@@ -76,3 +77,8 @@ def ops(graph: Graph) -> list[str]:
 def random(*shape: int, seed: int = 0) -> Array:
     """float32 numbers from a normal distribution."""
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def named_ops(graph: Graph) -> set[str]:
+    """The ops of a library selected by the names of a graph's ops."""
+    return set(select(reference_run.LIBRARY, Selectors(ops=tuple(ops(graph)))).variants)

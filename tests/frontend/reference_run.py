@@ -11,7 +11,8 @@ from spirloom.ir import ArgValue, Array, DType, Graph, Tensor
 from codegen import load_library
 
 ROOT = Path(__file__).resolve().parents[2]
-OPS = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"]).ops
+LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
+OPS = LIBRARY.ops
 
 
 def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from spirloom.passes.cleanup import merge_constants
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.views import simplify_views
 
-from tests.frontend.models import compute, imported, model, node, ops, random
+from tests.frontend.models import compute, imported, model, named_ops, node, ops, random
 
 
 def check(
@@ -24,6 +24,7 @@ def check(
     plain = imported(made, library, folder, optimized=False)
     graph = imported(made, library, folder)
     assert ops(graph) == expected
+    assert named_ops(plain) >= set(expected), "a library of the plain graph's ops runs the other"
     np.testing.assert_allclose(
         compute(graph, *inputs), compute(plain, *inputs), rtol=1e-5, atol=1e-5
     )
