@@ -85,9 +85,26 @@ function(spirloom_add_shader_library name)
 
   add_library(${name} STATIC ${sources})
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
+  _spirloom_describe_library(${name} "${arg_FUNCTION}" "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
   target_link_libraries(${name}
     PUBLIC spirloom::runtime PRIVATE $<TARGET_NAME_IF_EXISTS:spirloom_warnings>)
+endfunction()
+
+# What spirloom_add_op_tests() asks of a library, exported with it.
+function(_spirloom_describe_library name function spec_dirs template_dirs)
+  foreach(kind IN ITEMS spec template)
+    set(${kind}_paths "")
+    foreach(dir IN LISTS ${kind}_dirs)
+      file(REAL_PATH "${dir}" dir)
+      list(APPEND ${kind}_paths "${dir}")
+    endforeach()
+  endforeach()
+  set_target_properties(${name} PROPERTIES
+    SPIRLOOM_FUNCTION "${function}"
+    SPIRLOOM_SPEC_DIRS "${spec_paths}"
+    SPIRLOOM_TEMPLATE_DIRS "${template_paths}"
+    EXPORT_PROPERTIES "SPIRLOOM_FUNCTION;SPIRLOOM_SPEC_DIRS;SPIRLOOM_TEMPLATE_DIRS")
 endfunction()
 
 # What the generator reads, as far as configuration knows it (its depfile names the rest), and its

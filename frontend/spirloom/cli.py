@@ -17,6 +17,7 @@ COMMANDS = (
     "spirloom.commands.inspect_graph",
     "spirloom.commands.list_ops",
     "spirloom.commands.make_cases",
+    "spirloom.commands.new_op",
 )
 
 EXAMPLES = """\

@@ -76,13 +76,13 @@ CaseRunner::CaseRunner(Runtime runtime, ops::ShaderPack pack) : runtime_(std::mo
   }
 }
 
-Result<CaseRunner> CaseRunner::Create() {
+Result<CaseRunner> CaseRunner::Create(const std::vector<const ShaderLibrary*>& libraries) {
   RuntimeOptions options;
-  options.libraries = {&AllShaders()};
+  options.libraries = libraries;
   options.validation = true;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
   SPIRLOOM_TRY_ASSIGN(ops::ShaderPack pack,
-                      ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent));
+                      ops::ShaderPack::Open(libraries.front()->pack, ops::PackCheck::kContent));
   return CaseRunner(std::move(runtime), std::move(pack));
 }
 

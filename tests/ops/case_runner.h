@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "runtime/ops/shader_pack.h"
 #include "schema/cases_generated.h"
@@ -16,11 +17,11 @@
 
 namespace spirloom::testing {
 
-// Owns one Runtime over spirloom::AllShaders() with validation on.
+// Owns one Runtime over some libraries with validation on. The first library is the one under test.
 class CaseRunner {
  public:
   // Fails without a device, or without the validation layer.
-  static Result<CaseRunner> Create();
+  static Result<CaseRunner> Create(const std::vector<const ShaderLibrary*>& libraries);
 
   // Names the first thing that keeps the device or library from running the case: a feature that
   // the device lacks, or that the build left the variant out. "" when there is none, or the case is
@@ -32,7 +33,7 @@ class CaseRunner {
   // or if the validation layer said anything.
   Status Run(const schema::Case& test) const;
 
-  // The ids of the library's variants.
+  // The ids of the variants under test.
   std::set<std::string_view> VariantNames() const;
 
  private:

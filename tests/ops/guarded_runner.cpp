@@ -38,9 +38,9 @@ std::string FirstDifference(const schema::Case& test, const CaseOutputs& a, cons
 
 }  // namespace
 
-Result<GuardedRunner> GuardedRunner::Create() {
+Result<GuardedRunner> GuardedRunner::Create(const std::vector<const ShaderLibrary*>& libraries) {
   RuntimeOptions options;
-  options.libraries = {&AllShaders()};
+  options.libraries = libraries;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
   return GuardedRunner(std::move(runtime));
 }

@@ -3,6 +3,7 @@
 #define SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 
 #include <utility>
+#include <vector>
 
 #include "schema/cases_generated.h"
 #include "spirloom/runtime.h"
@@ -10,12 +11,12 @@
 
 namespace spirloom::testing {
 
-// Owns a Runtime over spirloom::AllShaders(), without validation: that has been done in the
+// Owns a Runtime over some libraries, without validation: that has been done in the
 // ordinary run of the case, and takes most of its time.
 class GuardedRunner {
  public:
   // Fails without a device.
-  static Result<GuardedRunner> Create();
+  static Result<GuardedRunner> Create(const std::vector<const ShaderLibrary*>& libraries);
 
   // Runs the case twice, with memory full of ones and full of zeros (guarded_memory.h). Fails if
   // the outputs of the two differ in a bit or differ from the expected ones, if a guard byte

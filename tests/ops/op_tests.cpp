@@ -1,9 +1,5 @@
-// Runs the cases of a pack: of every variant of every operator against its reference, where
-// `spirloom cases` made it, or of whole graphs. Each becomes a test of its own, so --gtest_filter
-// and sharding work on them; an operator's becomes two: "Op" with the validation layers on,
-// "Guarded" with guard bytes around every tensor.
-//
-//   op_tests [CASES.slcases] [--gtest_filter=Op.conv2d*]
+#include "tests/ops/op_tests.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,6 +27,9 @@ class CaseTest : public ::testing::Test {
   void TestBody() override {
     if (const std::string reason = runners_.plain.ReasonToSkip(case_); !reason.empty()) {
       GTEST_SKIP() << reason;
+    }
+    if (case_.unfinished() != nullptr) {
+      FAIL() << case_.op()->string_view() << ": " << case_.unfinished()->string_view();
     }
     const Status status = Run();
     if (case_.variant() == nullptr && status.code() == StatusCode::kUnsupported) {
@@ -102,23 +101,23 @@ int Fail(const Status& status) {
   return 1;
 }
 
-int Main(int argc, char** argv) {
+}  // namespace
+
+int RunOpTests(int argc, char** argv, const std::vector<const ShaderLibrary*>& libraries,
+               const std::string& cases) {
   ::testing::InitGoogleTest(&argc, argv);
-  const std::string path = argc > 1 ? argv[1] : SPIRLOOM_CASES;
+  const std::string path = argc > 1 ? argv[1] : cases;
   const Result<CaseFile> file = CaseFile::Open(path);
   if (!file.ok()) return Fail(file.status());
   if (file->pack().cases()->size() == 0) {
     return Fail(Status(StatusCode::kInvalidFile, path + " has no cases."));
   }
-  const Result<CaseRunner> runner = CaseRunner::Create();
+  const Result<CaseRunner> runner = CaseRunner::Create(libraries);
   if (!runner.ok()) return Fail(runner.status());
-  const Result<GuardedRunner> guarded = GuardedRunner::Create();
+  const Result<GuardedRunner> guarded = GuardedRunner::Create(libraries);
   if (!guarded.ok()) return Fail(guarded.status());
   RegisterTests({*runner, *guarded}, *file);
   return RUN_ALL_TESTS();
 }
 
-}  // namespace
 }  // namespace spirloom::testing
-
-int main(int argc, char** argv) { return spirloom::testing::Main(argc, argv); }

@@ -55,6 +55,17 @@ def test_a_case_runs_for_every_variant(tmp_path: Path) -> None:
     ]
 
 
+def test_a_reference_that_is_to_be_written_makes_cases_that_fail(tmp_path: Path) -> None:
+    module = tmp_path / "specs" / "reference" / "later.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("def double(a, scale):\n    raise NotImplementedError('write double()')\n")
+    cases = make(tmp_path, "{a: [2, 3]}", reference="later.double")
+    assert {case.unfinished for case in cases} == {"write double()"}
+    pack = CasePack.GetRootAs(case_pack.to_bytes(cases), 4)
+    assert pack.Cases(0).Unfinished() == b"write double()"
+    assert pack.Cases(0).ExpectedLength() == 1
+
+
 def test_the_reference_sees_rounded_inputs_and_is_rounded(tmp_path: Path) -> None:
     cases = {case.variant: case for case in make(tmp_path, "{a: [50], scale: 3}")}
     half = cases["double_f16_buffer"]

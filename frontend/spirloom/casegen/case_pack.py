@@ -39,6 +39,7 @@ class Case:
     expected: tuple[NamedArray, ...]
     rtol: float
     atol: float
+    unfinished: str = ""  # why there is no expected result yet
 
 
 def to_bytes(cases: Iterable[Case]) -> bytes:
@@ -60,6 +61,7 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     graph = _blob(builder, case.graph)
     id_, op = builder.CreateString(case.id), builder.CreateString(case.op)
     variant = None if case.variant is None else builder.CreateString(case.variant)
+    unfinished = builder.CreateString(case.unfinished) if case.unfinished else 0
     fb_case.Start(builder)
     fb_case.AddId(builder, id_)
     fb_case.AddOp(builder, op)
@@ -71,6 +73,8 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     fb_case.AddExpected(builder, expected)
     fb_case.AddRtol(builder, case.rtol)
     fb_case.AddAtol(builder, case.atol)
+    if unfinished:
+        fb_case.AddUnfinished(builder, unfinished)
     return int(fb_case.End(builder))
 
 

@@ -39,4 +39,5 @@ def _make_case(run: Run, arrays: Arrays) -> Case:
         expected=arrays.expected,
         rtol=max(tolerance.rtol for tolerance in tolerances),
         atol=max(tolerance.atol for tolerance in tolerances),
+        unfinished=arrays.unfinished,
     )

@@ -1,0 +1,114 @@
+"""The files of a new operator, made together or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Map
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from codegen import Arg, ArgType
+from codegen.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
+from spirloom.errors import ImportFailure
+from spirloom.graph_file import replaced
+from spirloom.new_op.spec_text import spec_text
+from spirloom.new_op.target import Target
+
+_HERE = Path(__file__).parent
+_SUFFIX = ".glsl.j2"
+_TYPES = {
+    ArgType.TENSOR: "Array",
+    ArgType.TENSORS: "list[Array]",
+    ArgType.INT: "int",
+    ArgType.FLOAT: "float",
+    ArgType.BOOL: "bool",
+    ArgType.INTS: "list[int]",
+    ArgType.STR: "str",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffold:
+    """What is to be written."""
+
+    files: Map[Path, str]
+    shares_template: bool
+
+
+def scaffold(target: Target, own_template: bool) -> Scaffold:
+    """The texts. A template with params that every spec must give is made for sharing."""
+    sidecar = target.like_template.with_name(
+        target.like_template.name.removesuffix(_SUFFIX) + ".yaml"
+    )
+    shared = not own_template and _takes_params(sidecar)
+    template = target.like_template.name if shared else target.template.name
+    files = {target.spec: spec_text(target, template)}
+    files[target.reference] = _reference(target, None if shared else target.template)
+    if not shared:
+        own_sidecar = target.template_dir / f"{target.stem}.yaml"
+        files[target.template] = _template(target, own_sidecar)
+        if sidecar.is_file():
+            files[own_sidecar] = sidecar.read_text(encoding="utf-8")
+    return Scaffold(files, shared)
+
+
+def _takes_params(sidecar: Path) -> bool:
+    """Whether a template's defaults declare params that every spec must give."""
+    if not sidecar.is_file():
+        return False
+    params = read_yaml(SourceFile(sidecar, sidecar.name)).get("params")
+    entries = params.entries if isinstance(params, Mapping) else ()
+    return any(isinstance(e.value, Scalar) and e.value.is_null for e in entries)
+
+
+def write(files: Map[Path, str]) -> None:
+    """Writes the files, none of which may exist."""
+    for path in files:
+        if path.exists():
+            raise ImportFailure(f"{path} exists already; nothing was written.")
+    try:
+        for path in files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            streams = {path: stack.enter_context(replaced(path)) for path in files}
+            for path, text in files.items():
+                streams[path].write(text.encode())
+    except OSError as error:
+        for path in filter(Path.is_file, files):
+            path.unlink()
+        raise ImportFailure(f"Cannot write {error.filename}: {error.strerror}.") from error
+
+
+def _reference(target: Target, template: Path | None) -> str:
+    arrays = ", ".join(["Array"] * len(target.like.outputs))
+    return _filled(
+        "reference.py.in",
+        op=target.op,
+        name=target.stem,
+        parameters="".join(f"\n    {arg.name}: {_type(arg)}," for arg in target.like.args) + "\n",
+        result=arrays if len(target.like.outputs) == 1 else f"tuple[{arrays}]",
+        reference=target.shown(target.reference),
+        spec=target.shown(target.spec),
+        template_note=f" and {target.shown(template)}" if template else "",
+    )
+
+
+def _type(arg: Arg) -> str:
+    return _TYPES[arg.type] + (" | None" if arg.optional else "")
+
+
+def _template(target: Target, sidecar: Path) -> str:
+    """The other template's text, with notes after the comment it opens with."""
+    text = target.like_template.read_text(encoding="utf-8")
+    opening, end, rest = text.partition("#}\n")
+    notes = _filled(
+        "template_notes.in",
+        source=target.like_template.name,
+        sidecar=target.shown(sidecar),
+    )
+    return f"{opening}{end}{notes}{rest}" if text.startswith("{#") else notes + text
+
+
+def _filled(file: str, **values: str) -> str:
+    return Template((_HERE / file).read_text(encoding="utf-8")).substitute(values)

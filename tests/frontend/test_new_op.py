@@ -1,0 +1,110 @@
+"""spirloom new-op: scaffolds that build, and refusals that write nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from spirloom.cli import main
+from spirloom.new_op.scaffold import scaffold, write
+from spirloom.new_op.target import OWN_SPECS, OWN_TEMPLATES, find_target
+
+from codegen import Library, load_library
+from codegen.generate import render_all
+
+
+@pytest.fixture(scope="module")
+def own() -> Library:
+    return load_library([OWN_SPECS], [OWN_TEMPLATES])
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files_of(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("own_template", [False, True])
+def test_what_is_like_any_operator_builds(own: Library, tmp_path: Path, own_template: bool) -> None:
+    for i, name in enumerate(own.ops):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        target = find_target(f"test.made_{i}", name, None, None, folder)
+        write(scaffold(target, own_template).files)
+    specs = sorted(tmp_path.glob("*/op_specs"))
+    templates = sorted(tmp_path.glob("*/templates"))
+    made = load_library([OWN_SPECS, *specs], [OWN_TEMPLATES, *templates], tmp_path)
+    assert len(made.ops) == 2 * len(own.ops)
+    assert len(render_all(made)) > len(own.variants)
+    args = {i: [arg.name for arg in op.args] for i, op in enumerate(own.ops.values())}
+    for i, names in args.items():
+        assert [arg.name for arg in made.ops[f"test.made_{i}"].args] == names
+        with pytest.raises(NotImplementedError, match=rf"write made_{i}\(\) in op_specs/reference"):
+            made.ops[f"test.made_{i}"].reference(dict.fromkeys(names))
+
+
+def test_shares_a_template_that_takes_params(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new-op", "snake", "--like", "aten.celu"]) == 0
+    assert files_of(project) == ["op_specs/reference/snake.py", "op_specs/snake.yaml"]
+    printed = capsys.readouterr().out
+    assert printed.startswith("custom.snake, like aten.celu:\n  op_specs/snake.yaml: 4 TODO\n")
+    assert "It shares the template unary.glsl.j2" in printed
+
+
+def test_copies_a_template_that_one_operator_has(project: Path) -> None:
+    assert main(["new-op", "mine.stack", "--like", "cat", "--template-dir", "kernels"]) == 0
+    assert files_of(project)[0] == "kernels/stack.glsl.j2"
+    text = (project / "kernels/stack.glsl.j2").read_text()
+    assert "TODO: a copy of cat.glsl.j2 that builds as it is." in text
+    assert "op: mine.stack" in (project / "op_specs/stack.yaml").read_text()
+
+
+def test_takes_an_operator_of_the_project_itself(project: Path) -> None:
+    assert main(["new-op", "first", "--like", "softmax", "--own-template"]) == 0
+    assert main(["new-op", "second", "--like", "custom.first", "--own-template"]) == 0
+    assert (project / "op_specs/second.yaml").read_text().count("TODO") == 4
+
+
+def test_in_the_repository_its_own_folders_are_meant() -> None:
+    target = find_target("snake", "relu", None, None, OWN_SPECS)
+    assert (target.op, target.spec) == ("spirloom.snake", OWN_SPECS / "snake.yaml")
+    assert target.template == OWN_TEMPLATES / "snake.glsl.j2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["snake", "--like", "relo"],
+         "There is no operator 'relo' to be like. Nearest are: relu, "),
+        (["snake", "--like", "zzzzzz"],
+         "There is no operator 'zzzzzz' to be like. `spirloom ops` lists them."),
+        (["relu", "--like", "gelu"],
+         "The name 'relu' is taken: aten.relu, op_specs/relu.yaml. Choose another."),
+        (["aten.relu6.relu", "--like", "nothing.at.all"], "There is no operator"),
+        (["Snake", "--like", "relu"], "'Snake' is not an operator's name"),
+        (["snake", "--like", "relu", "--spec-dir", "file"], "Cannot write"),
+    ],
+)  # fmt: skip
+def test_refuses(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    (project / "file").touch()
+    assert main(["new-op", *arguments]) == 1
+    assert f"spirloom: error: {message}" in capsys.readouterr().err
+    assert files_of(project) == ["file"]
+
+
+def test_overwrites_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = project / "op_specs/reference/snake.py"
+    reference.parent.mkdir(parents=True)
+    reference.write_text("mine")
+    assert main(["new-op", "snake", "--like", "relu"]) == 1
+    assert "snake.py exists already; nothing was written." in capsys.readouterr().err
+    assert files_of(project) == ["op_specs/reference/snake.py"]
+    assert reference.read_text() == "mine"

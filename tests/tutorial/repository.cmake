@@ -1,0 +1,8 @@
+# The copy of the repository that the tutorial's test works in: its operators over the libraries and
+# the compiler that are built already, so that only shaders and their tests are made.
+cmake_minimum_required(VERSION 3.25)
+project(spirloom_copy LANGUAGES C CXX ASM)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+find_package(spirloom CONFIG REQUIRED)
+spirloom_add_shader_library(shaders SPEC_DIRS op_specs TEMPLATE_DIRS templates/glsl)
+spirloom_add_op_tests(op_tests shaders)
