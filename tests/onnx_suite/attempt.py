@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -68,6 +69,7 @@ def _import(case: SuiteCase, fixed: Mapping[str, Array], library: OpLibrary) -> 
     except NodesUnsupported as error:
         return Refused(error.problems[0].reason, of_node=True)
     except ImportFailure as error:
-        return Refused(str(error).replace(str(case.path), "the model"))
+        message = str(error).replace(str(case.path), "the model")
+        return Refused(re.sub("^Input '[^']*'", "An input", message))
     optimize(graph, library)
     return Imported(graph, tuple(sorted(fixed)))

@@ -116,9 +116,9 @@ def _where(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.where(inputs[0], inputs[1], inputs[2])
 
 
-@folds("Cast")
+@folds("Cast", "CastLike")
 def _cast(ctx: NodeContext, inputs: list[Array]) -> Array:
-    target = numpy_type(ctx.integer("to", 0))
+    target = numpy_type(ctx.integer("to", 0)) if len(inputs) == 1 else inputs[1].dtype
     with np.errstate(over="ignore", invalid="ignore"):
         return inputs[0].astype(target)
 

@@ -171,10 +171,13 @@ def _trilu(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 @folds("CumSum")
 def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
-    if ctx.integer("exclusive", 0) or ctx.integer("reverse", 0):
-        raise Unsupported("exclusive and reverse are not supported")
     axis = ctx.axis(int(inputs[1].item()), inputs[0].ndim)
-    return np.asarray(np.cumsum(inputs[0], axis=axis, dtype=inputs[0].dtype))
+    reverse = bool(ctx.integer("reverse", 0))
+    x = np.flip(inputs[0], axis) if reverse else inputs[0]
+    total = np.asarray(np.cumsum(x, axis=axis, dtype=x.dtype))
+    if ctx.integer("exclusive", 0):
+        total = total - x
+    return np.flip(total, axis) if reverse else total
 
 
 @folds("MatMul")

@@ -14,7 +14,6 @@ _TRAINING = "it trains; only inference is supported"
 
 _BY_OPERATOR = {
     "Bernoulli": _RANDOM,
-    "Compress": _SIZE,
     "ConcatFromSequence": _SEQUENCES,
     "Multinomial": _RANDOM,
     "NonMaxSuppression": _SIZE,

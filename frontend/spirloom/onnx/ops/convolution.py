@@ -13,14 +13,19 @@ from spirloom.onnx.window import Window, read_window, spatial
 
 @converts("Conv")
 def conv(ctx: NodeContext) -> Tensor:
-    x, weight = at_least_planar(ctx, ctx.tensor(0)), at_least_planar(ctx, ctx.tensor(1))
+    return convolve(ctx, ctx.tensor(0), ctx.tensor(1), ctx.optional_tensor(2))
+
+
+def convolve(ctx: NodeContext, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """The convolution that the node's attributes say, of a tensor of the rank of its input 0."""
+    x, weight = at_least_planar(ctx, x), at_least_planar(ctx, weight)
     window = read_window(ctx, weight.shape[2:], x.shape[2:])
     x, padding = window.pad_evenly(ctx.build, x, 0.0)
     y = ctx.build.emit(
         "aten.convolution" if len(x.shape) == 4 else "aten.conv3d",
         x=x,
         weight=weight,
-        bias=ctx.optional_tensor(2),
+        bias=bias,
         stride=window.stride,
         padding=padding,
         dilation=window.dilation,

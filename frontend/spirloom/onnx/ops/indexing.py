@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -11,6 +12,7 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.table import Unsupported, converts
 
+_NAMES = ("index0", "index1", "index2")
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
@@ -23,13 +25,25 @@ def gather_elements(ctx: NodeContext) -> Tensor:
 
 @converts("GatherND")
 def gather_nd(ctx: NodeContext) -> Tensor:
-    x, indices = ctx.tensor(0), ctx.tensor(1)
+    x, indices, batch = ctx.tensor(0), ctx.tensor(1), ctx.integer("batch_dims", 0)
     count = indices.shape[-1] if indices.shape else 0
-    if ctx.integer("batch_dims", 0) or not 1 <= count <= 3:
-        raise Unsupported(f"batch_dims, or indices of {count} dimensions, are not supported")
-    names = ("index0", "index1", "index2")
-    picks = dict(zip(names, _coordinates(ctx, indices), strict=False))
-    return ctx.build.emit("aten.index.Tensor", x=x, **picks)
+    if count < 1 or not 0 <= batch < len(indices.shape) or batch + count > len(x.shape):
+        raise Unsupported(f"indices {indices} with batch_dims {batch} do not fit {x}")
+    if x.shape[:batch] != indices.shape[:batch]:
+        raise Unsupported(f"the first {batch} dimensions of {x} and {indices} differ")
+    if not batch and count <= len(_NAMES):
+        picks = dict(zip(_NAMES, _coordinates(ctx, indices), strict=False))
+        return ctx.build.emit("aten.index.Tensor", x=x, **picks)
+    sizes, rest = x.shape[batch : batch + count], x.shape[batch + count :]
+    row = _row(ctx, indices, sizes)
+    if batch:
+        first = np.arange(prod(x.shape[:batch]), dtype=np.int32) * prod(sizes)
+        behind = [1] * (len(indices.shape) - 1 - batch)
+        row = ctx.build.add(row, ctx.build.constant(first.reshape(*x.shape[:batch], *behind)))
+    rows = ctx.build.view(x, [prod(x.shape[: batch + count]), prod(rest)])
+    flat = ctx.build.view(row, [prod(row.shape)])
+    y = ctx.build.emit("aten.index_select", x=rows, dim=0, index=flat)
+    return ctx.build.view(y, [*indices.shape[:-1], *rest])
 
 
 def _coordinates(ctx: NodeContext, indices: Tensor) -> list[Tensor]:
@@ -70,16 +84,22 @@ def scatter_nd(ctx: NodeContext) -> Tensor:
         raise Unsupported(f"indices of {count} dimensions do not fit {x}")
     sizes, width = x.shape[:count], prod(x.shape[count:])
     points = prod(indices.shape[:-1])
-    row: Tensor | None = None
-    for size, part in zip(sizes, _coordinates(ctx, indices), strict=True):
-        place = _counted_up(ctx, part, size)
-        row = place if row is None else ctx.build.add(ctx.build.mul(row, size), place)
-    assert row is not None
+    row = _row(ctx, indices, sizes)
     index = ctx.build.view(row, [points, 1])
     index = ctx.build.emit("aten.expand", x=index, size=(points, width))
     rows = ctx.build.view(x, [prod(sizes), width])
     y = _scatter(ctx, rows, 0, index, ctx.build.view(updates, [points, width]))
     return ctx.build.view(y, x.shape)
+
+
+def _row(ctx: NodeContext, indices: Tensor, sizes: Sequence[int]) -> Tensor:
+    """The places that coordinates, the last dim of `indices`, have among prod(sizes) elements."""
+    parts = zip(sizes, _coordinates(ctx, indices), strict=True)
+    places = [(size, _counted_up(ctx, part, size)) for size, part in parts]
+    row = places[0][1]
+    for size, place in places[1:]:
+        row = ctx.build.add(ctx.build.mul(row, size), place)
+    return row
 
 
 def _counted_up(ctx: NodeContext, index: Tensor, size: int) -> Tensor:

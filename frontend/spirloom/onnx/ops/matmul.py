@@ -60,7 +60,11 @@ def _plus(ctx: NodeContext, y: Tensor, c: Tensor | None, beta: float) -> Tensor:
 
 @converts("MatMul")
 def matmul(ctx: NodeContext) -> Tensor:
-    a, b = ctx.tensor(0), ctx.tensor(1)
+    return product(ctx, ctx.tensor(0), ctx.tensor(1))
+
+
+def product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """NumPy's a @ b."""
     if not a.shape or not b.shape or a.shape[-1] != b.shape[max(len(b.shape) - 2, 0)]:
         raise Unsupported(f"its operands {a} and {b} do not fit each other")
     left = ctx.build.view(a, [1, *a.shape]) if len(a.shape) == 1 else a

@@ -16,11 +16,10 @@ from spirloom.onnx.window import Window, pool_kernel, read_window
 
 @converts("MaxPool")
 def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
-    if ctx.integer("storage_order", 0):
-        raise Unsupported("column-major storage_order is not supported")
     x = at_least_planar(ctx, ctx.tensor(0))
-    if x.dtype not in (DType.F32, DType.F16):
-        raise Unsupported(f"{x.dtype.long_name} is not supported")
+    dtype = x.dtype
+    if dtype not in (DType.F32, DType.F16):  # float32 holds the 8-bit integers there may be
+        x = ctx.build.emit("aten._to_copy", x=x, dtype=str(DType.F32))
     dims = len(x.shape) - 2
     window = read_window(ctx, pool_kernel(ctx, dims), x.shape[2:])
     padding = window.before
@@ -39,7 +38,22 @@ def max_pool(ctx: NodeContext) -> Tensor | list[Tensor]:
         ceil_mode=bool(ctx.integer("ceil_mode", 0)),
     )
     y = restore_rank(ctx, outputs[0])
-    return [y, restore_rank(ctx, _over_all(ctx, x, outputs[1]))] if places else y
+    if dtype is not x.dtype:
+        y = ctx.build.emit("aten._to_copy", x=y, dtype=str(dtype))
+    if not places:
+        return y
+    place = _column_major(ctx, x, outputs[1]) if ctx.integer("storage_order", 0) else outputs[1]
+    return [y, restore_rank(ctx, _over_all(ctx, x, place))]
+
+
+def _column_major(ctx: NodeContext, x: Tensor, place: Tensor) -> Tensor:
+    """Places that count along the width first as places that count along the height first."""
+    if len(x.shape) != 4:
+        raise Unsupported("column-major storage_order is supported in two dimensions only")
+    height, width = (ctx.build.scalar(n, DType.I32) for n in x.shape[2:])
+    row = ctx.build.emit("aten.floor_divide", a=place, b=width)
+    column = ctx.build.emit("aten.remainder.Tensor", a=place, b=width)
+    return ctx.build.add(ctx.build.mul(column, height), row)
 
 
 def _over_all(ctx: NodeContext, x: Tensor, indices: Tensor) -> Tensor:

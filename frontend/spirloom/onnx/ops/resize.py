@@ -82,6 +82,8 @@ def _positions(ctx: NodeContext, axis: Axis) -> Array:
         return at * 0
     if mode in ("half_pixel", "pytorch_half_pixel"):
         return centred
+    if mode == "tf_half_pixel_for_nn":
+        return (at + 0.5) / axis.scale
     if mode == "half_pixel_symmetric":
         return centred + axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
     raise Unsupported(f"coordinate_transformation_mode '{mode}' is not supported")
