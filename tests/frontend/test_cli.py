@@ -147,6 +147,10 @@ def test_every_unsupported_node_is_listed(
         (("import", "m.onnx", "-o", "m.slg", "--dim", "n=-1"), "--dim wants numbers"),
         (("import", "m.onnx", "-o", "m.slg", "--dim", "n=1,2"), "--dim n wants one number, not 2"),
         (("import", "m.onnx", "-o", "m.slg", "--shape", "x=a"), "--shape wants numbers"),
+        (
+            ("import", "m.onnx", "-o", "m.slg", "--skip-pass", "fuse"),
+            "--skip-pass fuse: there is no such pass, only simplify-views, absorb-padding, ",
+        ),
     ],
 )
 def test_bad_arguments(

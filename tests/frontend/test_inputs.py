@@ -65,6 +65,13 @@ def test_wide_indices_are_narrowed(library: OpLibrary, tmp_path: Path) -> None:
     assert graph.outputs[0].shape == (2, 2, 3)
 
 
+def test_the_shape_of_wide_indices_may_be_asked_for(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [node("Gather", "t x", "g"), node("Shape", "x", "s"), node("Expand", "g s")]
+    table = np.ones(4, np.float32)
+    made = model(nodes, {"x": (2, 2)}, {"t": table}, dtype=TensorProto.INT64)
+    assert imported(made, library, tmp_path).inputs[0].dtype is DType.I32
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

@@ -13,9 +13,10 @@ TITLES = ("network", *COLUMNS)
 INTRODUCTION = """\
 # Networks
 
-torchvision's classification networks, exported by PyTorch with seeded weights, imported and run
-for one image. The figures are the relative error ‖y − r‖ / ‖r‖ of the logits against PyTorch's own
-float32 run on the CPU; an empty cell was not measured.
+torchvision's classification networks and a transformer encoder (`tests/network/transformer.py`),
+exported by PyTorch with seeded weights, imported and run for one image or sentence. The figures
+are the relative error ‖y − r‖ / ‖r‖ of the logits against PyTorch's own float32 run on the CPU; an
+empty cell was not measured.
 
     .venv/bin/python -m tests.network.survey --write docs/networks.md
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tests.network.networks import Exported
+from tests.network.export import Exported
 
 TOLERANCE = {"f32": 1e-4, "f16": 2e-2}
 
@@ -69,11 +69,13 @@ def run_network(
     folder: Path,
     repeat: int = 0,
 ) -> Measured:
-    images = folder / "image.npy"
-    np.save(images, exported.images[:batch])
     stats = folder / "stats.json"
-    command: list[str | Path] = [tools.run, model, "--input", f"image={images}"]
-    command += ["--repeat", str(repeat)]
+    command: list[str | Path] = [tools.run, model, "--repeat", str(repeat)]
+    for name, values in exported.inputs.items():
+        # Token numbers are int64 in PyTorch and int32 in the graph.
+        narrow = values.astype(np.int32) if values.dtype == np.int64 else values
+        np.save(folder / f"{name}.npy", narrow[:batch])
+        command += ["--input", f"{name}={folder / name}.npy"]
     call([*command, "--output-dir", folder, "--storage", storage, "--json", stats])
     logits = np.load(folder / "logits.npy")
     return Measured(relative_error(logits, exported.logits[:batch]), json.loads(stats.read_text()))

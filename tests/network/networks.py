@@ -1,38 +1,12 @@
-"""torchvision classification networks with seeded weights, and PyTorch's own answers for them.
-
-Making one costs seconds, so each is kept in a cache folder under a name that tells the versions and
-the recipe it came from.
-"""
+"""torchvision's classification networks with seeded weights, and images for them."""
 
 from __future__ import annotations
 
-import hashlib
-import warnings
-from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 import torch
 import torchvision
 from torch import nn
 
-OPSET = 16
-LARGEST_BATCH = 3
 CALIBRATION_BATCH = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """A network as files.
-
-    The ONNX model has the input `image` and the output `logits`, and leaves the dimension `batch`
-    open. The arrays are what PyTorch's CPU run took and gave, for LARGEST_BATCH images.
-    """
-
-    onnx: Path
-    images: npt.NDArray[np.float32]
-    logits: npt.NDArray[np.float32]
 
 
 def image_size(name: str) -> int:
@@ -76,11 +50,10 @@ def revive_zeros(network: nn.Module, generator: torch.Generator) -> None:
             parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
 
 
-def make_network(name: str) -> tuple[nn.Module, torch.Tensor]:
-    """The network in evaluation mode, and images for it."""
-    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
-    torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
+def make_torchvision(
+    name: str, batch: int, generator: torch.Generator
+) -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    """The network in evaluation mode, and a batch of images for it."""
     options = {"googlenet": {"aux_logits": False, "init_weights": False}}
     options["inception_v3"] = {"aux_logits": False, "init_weights": False}
     network: nn.Module = torchvision.models.get_model(name, weights=None, **options.get(name, {}))
@@ -90,42 +63,4 @@ def make_network(name: str) -> tuple[nn.Module, torch.Tensor]:
         revive_zeros(network, generator)
         calibration = torch.randn((CALIBRATION_BATCH, 3, size, size), generator=generator)
         randomise_norms(network, calibration, generator)
-    return network, torch.randn((LARGEST_BATCH, 3, size, size), generator=generator)
-
-
-def write_network(name: str, folder: Path) -> None:
-    network, images = make_network(name)
-    with torch.no_grad():
-        logits = network(images)
-    axes = {"image": {0: "batch"}, "logits": {0: "batch"}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            network,
-            images[:2],
-            str(folder / "model.onnx"),
-            opset_version=OPSET,
-            input_names=["image"],
-            output_names=["logits"],
-            dynamic_axes=axes,
-        )
-    np.save(folder / "images.npy", images.numpy())
-    np.save(folder / "logits.npy", logits.numpy())
-
-
-def recipe() -> str:
-    parts = (Path(__file__).read_text(), torch.__version__, torchvision.__version__)
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-
-
-def export_network(name: str, cache: Path) -> Exported:
-    """The network from the cache; made first if it is not there."""
-    folder = cache / f"{name}-{recipe()}"
-    if not folder.exists():
-        unfinished = folder.with_name(folder.name + ".part")
-        unfinished.mkdir(parents=True, exist_ok=True)
-        write_network(name, unfinished)
-        unfinished.rename(folder)
-    return Exported(
-        folder / "model.onnx", np.load(folder / "images.npy"), np.load(folder / "logits.npy")
-    )
+    return network, {"image": torch.randn((batch, 3, size, size), generator=generator)}

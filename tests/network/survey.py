@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tries torchvision's classification networks; prints which work, and why the others do not.
+"""Tries torchvision's networks and a transformer; prints which work, and why the others do not.
 
 .venv/bin/python -m tests.network.survey                       every network below, f32, batch 1
 .venv/bin/python -m tests.network.survey alexnet --dtype f16   only this one, in f16
@@ -17,7 +17,7 @@ from pathlib import Path
 from codegen.closed_pipe import ends_quietly
 from tests.network.document import COLUMNS, Row, write_rows
 from tests.network.driver import TOLERANCE, StepFailed, Tools, import_network, run_network
-from tests.network.networks import export_network
+from tests.network.export import TRANSFORMER, export_network
 
 ROOT = Path(__file__).resolve().parents[2]
 STORAGES = ("buffer", "texture3d")
@@ -42,6 +42,7 @@ NETWORKS = (
     "squeezenet1_0",
     "squeezenet1_1",
     "swin_t",
+    TRANSFORMER,
     "vgg11",
     "vgg11_bn",
     "vgg16",

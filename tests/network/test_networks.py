@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.network.driver import TOLERANCE, Tools, import_network, run_network
-from tests.network.networks import Exported, export_network
+from tests.network.export import TRANSFORMER, export_network
 
-NETWORKS = ("mobilenet_v2", "resnet18", "squeezenet1_1")
+BOTH = ("buffer", "texture3d")
+
+# (network, batch, dtype, storages). The large ones, which take seconds a run on a CPU device, are
+# tried in fewer ways.
+SMALL = ("mobilenet_v2", "resnet18", "squeezenet1_1", TRANSFORMER)
+RUNS = [
+    *((name, batch, dtype, BOTH) for name, batch, dtype in product(SMALL, (1, 3), ("f32", "f16"))),
+    ("mobilenet_v3_small", 1, "f32", BOTH),
+    ("mobilenet_v3_small", 3, "f16", BOTH),
+    ("efficientnet_b0", 1, "f32", BOTH),
+    ("efficientnet_b0", 1, "f16", ("buffer",)),
+    ("densenet121", 1, "f32", ("buffer",)),
+    ("densenet121", 1, "f16", ("texture3d",)),
+    ("resnet50", 1, "f32", ("buffer",)),
+    ("resnet50", 1, "f16", ("texture3d",)),
+]
 
 
-@pytest.fixture(scope="module", params=NETWORKS)
-def exported(request: pytest.FixtureRequest, network_cache: Path) -> Exported:
-    return export_network(request.param, network_cache)
-
-
-@pytest.mark.parametrize("dtype", ["f32", "f16"])
-@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize(("name", "batch", "dtype", "storages"), RUNS)
 def test_agrees_with_pytorch(
-    tools: Tools, exported: Exported, batch: int, dtype: str, tmp_path: Path
+    tools: Tools,
+    network_cache: Path,
+    tmp_path: Path,
+    name: str,
+    batch: int,
+    dtype: str,
+    storages: tuple[str, ...],
 ) -> None:
+    exported = export_network(name, network_cache)
     model = import_network(tools, exported.onnx, batch, dtype, tmp_path)
     errors = {
         storage: run_network(tools, model, exported, batch, storage, tmp_path).error
-        for storage in ("buffer", "texture3d")
+        for storage in storages
     }
     print(" ".join(f"{storage} {error:.1e}" for storage, error in errors.items()))
     assert max(errors.values()) < TOLERANCE[dtype], errors

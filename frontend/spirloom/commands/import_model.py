@@ -65,6 +65,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--no-optimize", action="store_true", help="keep the nodes as the model has them"
     )
+    parser.add_argument(
+        "--skip-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out one optimisation, e.g. to find the one that a result depends on",
+    )
     parser.set_defaults(run=run)
 
 
@@ -75,14 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.ir import Storage
     from spirloom.onnx.importer import import_model
     from spirloom.ops import OpLibrary
-    from spirloom.passes import finish, optimize
+    from spirloom.passes import OPTIMIZATIONS, optimize
 
+    skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
     shapes = _shapes(arguments)
     _check_output(arguments.model, arguments.output)
     library = OpLibrary()
     graph = import_model(arguments.model, library, shapes, _fixed(arguments.fix))
-    rewrite = finish if arguments.no_optimize else optimize
-    rewrite(graph, library, fp16=arguments.fp16)
+    optimize(graph, library, fp16=arguments.fp16, skip=skipped)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
     for tensor in graph.tensors():
         tensor.storage = storage
@@ -99,6 +106,16 @@ def _check_output(model: Path, output: Path) -> None:
         raise ImportFailure(f"Cannot write {output}: there is no folder {output.parent}.")
     if output.exists() and model.exists() and output.samefile(model):
         raise ImportFailure(f"-o names the model itself, {model}; give the graph another name.")
+
+
+def _skipped(names: Sequence[str]) -> Sequence[str]:
+    from spirloom.passes import OPTIMIZATIONS
+
+    for name in names:
+        if name not in OPTIMIZATIONS:
+            known = ", ".join(OPTIMIZATIONS)
+            raise ImportFailure(f"--skip-pass {name}: there is no such pass, only {known}.")
+    return names
 
 
 def _shapes(arguments: argparse.Namespace) -> Shapes:

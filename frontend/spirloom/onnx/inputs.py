@@ -17,7 +17,7 @@ from spirloom.onnx.table import Unsupported
 MAX_RANK = 8
 
 # (operator, place of the input) where an int64 input only counts elements or picks them: such
-# numbers fit 32 bits.
+# numbers fit 32 bits. Nor does its type matter where only its shape is asked for.
 _INDEX_INPUTS = {
     ("Gather", 1),
     ("GatherElements", 1),
@@ -29,6 +29,7 @@ _INDEX_INPUTS = {
     ("Scatter", 1),
     ("ScatterElements", 1),
     ("ScatterND", 1),
+    ("Shape", 0),
     ("SoftmaxCrossEntropyLoss", 1),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.activations import fuse_activations, fuse_bias
@@ -14,17 +16,26 @@ from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.views import simplify_views
 
+# What makes a graph faster, in order; each can be left out.
+OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
+    "simplify-views": simplify_views,
+    "absorb-padding": absorb_padding,
+    "fold-batch-norm": fold_batch_norm,
+    "fuse-patterns": fuse_patterns,
+    "fuse-layer-norm": fuse_layer_norm,
+    "fuse-bias": fuse_bias,
+    "fuse-activations": fuse_activations,
+}
 
-def optimize(graph: Graph, library: OpLibrary, fp16: bool = False) -> None:
-    """Applies every pass, in place."""
+
+def optimize(
+    graph: Graph, library: OpLibrary, fp16: bool = False, skip: Collection[str] = ()
+) -> None:
+    """Applies every pass but those to skip, in place."""
     merge_constants(graph)
-    simplify_views(graph, library)
-    absorb_padding(graph, library)
-    fold_batch_norm(graph, library)
-    fuse_patterns(graph, library)
-    fuse_layer_norm(graph, library)
-    fuse_bias(graph, library)
-    fuse_activations(graph, library)
+    for name, rewrite in OPTIMIZATIONS.items():
+        if name not in skip:
+            rewrite(graph, library)
     finish(graph, library, fp16)
 
 

@@ -1,0 +1,89 @@
+"""Networks as ONNX files, and PyTorch's own answers for them.
+
+Making one costs seconds, so each is kept in a cache folder under a name that tells the versions and
+the recipe it came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torchvision
+from torch import nn
+
+from tests.network.networks import make_torchvision
+from tests.network.transformer import make_transformer
+
+OPSET = 16
+LARGEST_BATCH = 3
+TRANSFORMER = "transformer_encoder"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A network as files.
+
+    The ONNX model leaves the dimension `batch` open and has the output `logits`. The arrays are
+    what PyTorch's CPU run took, by input, and gave, for LARGEST_BATCH images or sentences.
+    """
+
+    onnx: Path
+    inputs: dict[str, npt.NDArray[Any]]
+    logits: npt.NDArray[np.float32]
+
+
+def make_network(name: str) -> tuple[nn.Module, dict[str, torch.Tensor]]:
+    """A network in evaluation mode, and inputs for it; the same ones for the same name."""
+    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    if name == TRANSFORMER:
+        return make_transformer(LARGEST_BATCH, generator)
+    return make_torchvision(name, LARGEST_BATCH, generator)
+
+
+def write_network(name: str, folder: Path) -> None:
+    """Puts model.onnx, inputs.npz and logits.npy into the folder."""
+    network, inputs = make_network(name)
+    with torch.no_grad():
+        logits = network(*inputs.values())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network,
+            tuple(value[:2] for value in inputs.values()),
+            str(folder / "model.onnx"),
+            opset_version=OPSET,
+            input_names=list(inputs),
+            output_names=["logits"],
+            dynamic_axes={name: {0: "batch"} for name in (*inputs, "logits")},
+        )
+    np.savez(folder / "inputs.npz", **{name: value.numpy() for name, value in inputs.items()})
+    np.save(folder / "logits.npy", logits.numpy())
+
+
+def recipe() -> str:
+    """Changes when any of what makes the networks does."""
+    texts = [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))
+             if path.stem in ("export", "networks", "transformer")]  # fmt: skip
+    parts = (*texts, torch.__version__, torchvision.__version__)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def export_network(name: str, cache: Path) -> Exported:
+    """The network from the cache; made first if it is not there."""
+    folder = cache / f"{name}-{recipe()}"
+    if not folder.exists():
+        unfinished = folder.with_name(folder.name + ".part")
+        unfinished.mkdir(parents=True, exist_ok=True)
+        write_network(name, unfinished)
+        unfinished.rename(folder)
+    with np.load(folder / "inputs.npz") as inputs:
+        return Exported(folder / "model.onnx", dict(inputs), np.load(folder / "logits.npy"))
