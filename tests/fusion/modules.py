@@ -1,0 +1,155 @@
+"""PyTorch modules, each with what one optimisation of the importer looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Parallel(nn.Module):  # type: ignore[misc]
+    """Several modules over one input; their outputs side by side."""
+
+    def __init__(self, *branches: nn.Module) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x: Any) -> Any:
+        return tuple(branch(x) for branch in self.branches)
+
+
+class Calls(nn.Module):  # type: ignore[misc]
+    """A function as a module."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
+class AddsAfter(nn.Module):  # type: ignore[misc]
+    """A layer without bias, then a constant of its own for each channel."""
+
+    def __init__(self, layer: nn.Module, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.layer = layer
+        self.bias = nn.Parameter(torch.randn(*shape))
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x) + self.bias
+
+
+ACTIVATIONS = (
+    nn.ReLU(),
+    nn.ReLU6(),
+    nn.Hardtanh(-0.5, 0.25),
+    nn.Hardswish(),
+    nn.Hardsigmoid(),
+    nn.Sigmoid(),
+    nn.SiLU(),
+    nn.Tanh(),
+    nn.LeakyReLU(0.2),
+    nn.GELU(),
+)
+
+
+def activated(layer: Callable[[], nn.Module]) -> nn.Module:
+    return Parallel(*(nn.Sequential(layer(), activation) for activation in ACTIVATIONS))
+
+
+def normalized(layer: nn.Module) -> nn.Module:
+    """The layer and a batch norm with statistics that are not 0 and 1."""
+    norm = nn.BatchNorm2d(layer.weight.shape[0])
+    norm.weight.data.uniform_(0.5, 1.5)
+    norm.bias.data.normal_()
+    norm.running_mean.normal_()
+    norm.running_var.uniform_(0.5, 2)
+    return nn.Sequential(layer, norm)
+
+
+def rearranged(x: Any) -> Any:
+    y = x.permute(0, 2, 3, 1).flatten(2).unsqueeze(1)
+    return y.relu().squeeze(1).flatten(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`fused` is an op that more of is there with the pass, `plain` one that fewer of is there."""
+
+    skipped: str
+    module: Callable[[], nn.Module]
+    plain: str
+    fused: str | None = None
+    shape: tuple[int, ...] = (2, 6, 7, 5)
+
+
+CASES = {
+    "conv_activation": Case(
+        "fuse-activations", lambda: activated(lambda: nn.Conv2d(6, 5, 3, padding=1)), "aten.tanh"
+    ),
+    "pointwise_activation": Case(
+        "fuse-activations", lambda: activated(lambda: nn.Conv2d(6, 9, 1)), "aten.tanh"
+    ),
+    "depthwise_activation": Case(
+        "fuse-activations", lambda: activated(lambda: nn.Conv2d(6, 6, 3, groups=6)), "aten.tanh"
+    ),
+    "linear_activation": Case(
+        "fuse-activations", lambda: activated(lambda: nn.Linear(10, 7)), "aten.tanh", shape=(6, 10)
+    ),
+    "add_activation": Case(
+        "fuse-activations",
+        lambda: activated(lambda: AddsAfter(nn.Identity(), (6, 1, 1))),
+        "aten.tanh",
+    ),
+    "bias": Case(
+        "fuse-bias",
+        lambda: Parallel(
+            AddsAfter(nn.Conv2d(6, 5, 3, bias=False), (5, 1, 1)),
+            AddsAfter(nn.Linear(5, 9, bias=False), (9,)),
+        ),
+        "aten.add.Tensor",
+    ),
+    "batch_norm": Case(
+        "fold-batch-norm",
+        lambda: Parallel(
+            normalized(nn.Conv2d(6, 8, 3, stride=2)),
+            normalized(nn.Conv2d(6, 5, 1, bias=False)),
+            normalized(nn.Conv2d(6, 6, 3, groups=6)),
+        ),
+        "aten._native_batch_norm_legit_no_training",
+    ),
+    "silu": Case("fuse-patterns", nn.SiLU, "aten.sigmoid", "aten.silu"),
+    "hardswish": Case(
+        "fuse-patterns",
+        lambda: Calls(lambda x: x * nn.functional.relu6(x + 3) / 6),
+        "aten.div.Tensor",
+        "aten.hardswish",
+    ),
+    "hardsigmoid": Case(
+        "fuse-patterns",
+        lambda: Calls(lambda x: nn.functional.relu6(x + 3) / 6),
+        "aten.div.Tensor",
+        "aten.hardsigmoid",
+    ),
+    "gelu": Case("fuse-patterns", nn.GELU, "aten.erf", "aten.gelu"),
+    "layer_norm": Case(
+        "fuse-layer-norm",
+        lambda: Parallel(nn.LayerNorm(5), nn.LayerNorm((7, 5), eps=1e-3), nn.LayerNorm((6, 7, 5))),
+        "aten.mean.dim",
+        "aten.native_layer_norm",
+    ),
+    "padding": Case(
+        "absorb-padding",
+        lambda: Parallel(
+            nn.Sequential(nn.ZeroPad2d((1, 1, 2, 2)), nn.Conv2d(6, 4, 3, padding=1)),
+            nn.Sequential(nn.ZeroPad2d(1), nn.AvgPool2d(3, stride=2)),
+        ),
+        "aten.constant_pad_nd",
+    ),
+    "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),
+}

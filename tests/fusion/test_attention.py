@@ -1,0 +1,105 @@
+"""Attention as one operator and as what it stands for, on the device.
+
+Both against PyTorch's own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from spirloom.builder import Builder
+from spirloom.ir import DType, Graph, Tensor
+from spirloom.ops import OpLibrary
+from spirloom.passes import finish
+
+from tests.fusion.device import Device, distance
+
+BATCH, HEADS, QUERIES, KEYS, DEPTH = 2, 3, 37, 70, 16
+TOLERANCE = {"f32": 2e-6, "f16": 1.5e-3}
+
+
+def inputs(graph: Graph, keys: int, mask: bool) -> list[Tensor]:
+    shapes = {
+        "query": (BATCH, HEADS, QUERIES, DEPTH),
+        "key": (BATCH, HEADS, keys, DEPTH),
+        "value": (BATCH, HEADS, keys, DEPTH),
+    }
+    if mask:
+        shapes["mask"] = (BATCH, HEADS, QUERIES, keys)
+    graph.inputs = [Tensor(name, DType.F32, shape) for name, shape in shapes.items()]
+    return graph.inputs
+
+
+def one_call(library: OpLibrary, keys: int, mask: bool, causal: bool) -> Graph:
+    graph = Graph([], [])
+    query, key, value, *masks = inputs(graph, keys, mask)
+    y = Builder(library, graph).emit(
+        "aten.scaled_dot_product_attention",
+        query=query, key=key, value=value, attn_mask=masks[0] if mask else None, is_causal=causal,
+    )  # fmt: skip
+    return named(graph, y)
+
+
+def spelled_out(library: OpLibrary, keys: int, mask: bool, causal: bool) -> Graph:
+    """softmax(query · keyᵀ / √depth + mask) · value"""
+    graph = Graph([], [])
+    build = Builder(library, graph)
+    build.name = "attention"
+    query, key, value, *masks = inputs(graph, keys, mask)
+
+    def matrices(x: Tensor) -> Tensor:
+        return build.view(x, (BATCH * HEADS, *x.shape[2:]))
+
+    transposed = build.permute(matrices(key), (0, 2, 1))
+    scores = build.emit("aten.bmm", a=matrices(query), b=transposed)
+    scores = build.mul(scores, DEPTH**-0.5)
+    if mask:
+        scores = build.add(scores, matrices(masks[0]))
+    if causal:
+        hidden = np.triu(np.full((QUERIES, keys), -np.inf, np.float32), 1)
+        scores = build.add(scores, build.constant(hidden))
+    weights = build.emit("aten._softmax", x=scores, dim=2)
+    y = build.emit("aten.bmm", a=weights, b=matrices(value))
+    return named(graph, build.view(y, (BATCH, HEADS, QUERIES, DEPTH)))
+
+
+def named(graph: Graph, y: Tensor) -> Graph:
+    y.name = "y"
+    graph.outputs = [y]
+    return graph
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize(
+    ("keys", "mask", "causal"), [(KEYS, False, False), (KEYS, True, False), (QUERIES, False, True)]
+)
+def test_attention(
+    library: OpLibrary,
+    spirloom_run: Path,
+    tmp_path: Path,
+    keys: int,
+    mask: bool,
+    causal: bool,
+    dtype: str,
+) -> None:
+    torch.manual_seed(5)
+    graphs = [make(library, keys, mask, causal) for make in (one_call, spelled_out)]
+    given = {tensor.name: torch.randn(tensor.shape) for tensor in graphs[0].inputs}
+    if mask:  # with keys that a query must not see
+        given["mask"] = torch.where(given["mask"] > 0.5, -torch.inf, given["mask"])
+    expected, _ = torch.nn.functional._scaled_dot_product_attention(
+        given["query"], given["key"], given["value"], given.get("mask"), is_causal=causal
+    )
+    arrays = {name: values.numpy() for name, values in given.items()}
+    device = Device(spirloom_run, tmp_path)
+    for graph in graphs:
+        finish(graph, library, fp16=dtype == "f16")
+    for storage in ("buffer", "texture3d"):
+        (fused,), (plain,) = (device.run(graph, arrays, storage) for graph in graphs)
+        errors = [distance(fused, plain), *(distance(y, expected.numpy()) for y in (fused, plain))]
+        told = f"{storage}: " + " ".join(f"{error:.1e}" for error in errors)
+        print(told)
+        assert max(errors) < TOLERANCE[dtype], told

@@ -1,0 +1,86 @@
+"""A graph with each optimisation of the importer and without it, on the device: same results.
+
+The oracle of both is PyTorch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from spirloom.ir import Array, Graph
+from spirloom.onnx.importer import import_model
+from spirloom.onnx.inputs import Shapes
+from spirloom.ops import OpLibrary
+from spirloom.passes import OPTIMIZATIONS, optimize
+
+from tests.fusion.device import Device, distance
+from tests.fusion.modules import CASES, Case
+
+# Relative to the norm. f16: rounding of what lies between the operators that were fused.
+BETWEEN = {"f32": 2e-6, "f16": 1.5e-3}
+TO_PYTORCH = {"f32": 2e-6, "f16": 1.5e-3}
+
+
+def export(case: Case, path: Path) -> tuple[Array, list[Array]]:
+    """Writes the model; returns an input and PyTorch's outputs for it."""
+    torch.manual_seed(3)
+    module = case.module().eval()
+    x = 2 * torch.randn(case.shape)
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        expected = module(x)
+        torch.onnx.export(
+            module,
+            (x,),
+            str(path),
+            opset_version=13,
+            input_names=["x"],
+            # The exporter folds batch norms itself otherwise.
+            training=torch.onnx.TrainingMode.PRESERVE,
+            do_constant_folding=False,
+        )
+    outputs = expected if isinstance(expected, tuple) else (expected,)
+    return x.numpy(), [y.numpy() for y in outputs]
+
+
+def count(graph: Graph, op: str | None) -> int:
+    return sum(node.op == op for node in graph.nodes)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_with_and_without(
+    name: str, library: OpLibrary, spirloom_run: Path, tmp_path: Path
+) -> None:
+    case = CASES[name]
+    x, expected = export(case, tmp_path / "model.onnx")
+    device = Device(spirloom_run, tmp_path)
+    for dtype in ("f32", "f16"):
+        fused, plain = (import_model(tmp_path / "model.onnx", library, Shapes()) for _ in range(2))
+        optimize(fused, library, fp16=dtype == "f16")
+        optimize(plain, library, fp16=dtype == "f16", skip=[case.skipped])
+        assert count(fused, case.plain) < count(plain, case.plain)
+        assert case.fused is None or count(fused, case.fused) > count(plain, case.fused)
+        for storage in ("buffer", "texture3d"):
+            results = [device.run(graph, {"x": x}, storage) for graph in (fused, plain)]
+            for i, (a, b, r) in enumerate(zip(*results, expected, strict=True)):
+                between, outside = distance(a, b), max(distance(a, r), distance(b, r))
+                told = f"{dtype} {storage}, output {i}: {between:.1e} and {outside:.1e}"
+                print(told)
+                assert between < BETWEEN[dtype], told
+                assert outside < TO_PYTORCH[dtype], told
+
+
+def test_every_optimization_is_tried() -> None:
+    assert {case.skipped for case in CASES.values()} == set(OPTIMIZATIONS)
+
+
+def test_distance_sees_what_is_wrong() -> None:
+    r = np.array([3.0, 4.0], np.float32)
+    assert distance(r, r) == 0
+    assert distance(np.array([3.0, 4.5], np.float32), r) == 0.1
+    assert distance(np.array([3.0, np.nan], np.float32), r) == float("inf")
+    assert distance(r[:1], r) == float("inf")
