@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Mapping as Map
 
 from codegen.errors import SpecError, one_of
@@ -11,7 +10,6 @@ from codegen.fields import (
     as_bool,
     as_float,
     as_int,
-    as_mapping,
     as_scalar,
     as_sequence,
     as_words,
@@ -23,7 +21,12 @@ from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _LIMITS = ("dtypes", "storages", "kernel")
 _TENSOR_KEYS = ("shape", "range", "values", "constant")
-_DEFAULT_TOLERANCES = {DType.F32: 1e-5, DType.F16: 2e-3}
+# Of halves, PyTorch's own (torch.testing.assert_close).
+_DEFAULT_TOLERANCES = dict.fromkeys(DType, Tolerance(0, 0)) | {
+    DType.F32: Tolerance(1e-5, 1e-5),
+    DType.F16: Tolerance(1e-3, 1e-5),
+}
+_REASON = "because"
 _MAX_ELEMENTS = 1 << 28
 
 
@@ -120,22 +123,28 @@ def _number(node: Node) -> float:
 
 
 def load_tolerance(fields: Fields) -> dict[DType, Tolerance]:
-    """The tolerances of every dtype, defaults filled in."""
-    default = {d: _DEFAULT_TOLERANCES.get(d, 0.0) for d in DType}
-    result = {dtype: Tolerance(value, value) for dtype, value in default.items()}
-    result.update(_tolerances(fields))
+    """The tolerances of every dtype, defaults filled in. Those beyond the defaults need a reason."""
+    node = fields.get("tolerance")
+    if node is None:
+        return dict(_DEFAULT_TOLERANCES)
+    given = Fields.of(node, "'tolerance'", (*DType, _REASON))
+    result = dict(_DEFAULT_TOLERANCES)
+    for dtype in DType:
+        value = given.get(dtype)
+        if value is None:
+            continue
+        result[dtype] = _tolerance(value)
+        if result[dtype].exceeds(_DEFAULT_TOLERANCES[dtype]) and given.scalar(_REASON) is None:
+            message = f"The tolerance of {dtype} is greater than the default, "
+            message += f"{_DEFAULT_TOLERANCES[dtype]}; say why in '{_REASON}'."
+            raise SpecError.at(value.position, message)
     return result
 
 
-def _tolerances(fields: Fields) -> Iterator[tuple[DType, Tolerance]]:
-    for entry in fields.entries("tolerance"):
-        if entry.key.text not in DType.__members__.values():
-            message = f"DType '{entry.key.text}' is not one of: {one_of(DType)}."
-            raise SpecError.at(entry.key.position, message)
-        if isinstance(entry.value, Scalar):
-            both = as_float(entry.value, "a tolerance")
-            yield DType(entry.key.text), Tolerance(both, both)
-            continue
-        inner = Fields.of(as_mapping(entry.value, "a tolerance"), "a tolerance", ("rtol", "atol"))
-        rtol = as_float(inner.need("rtol"), "'rtol'")
-        yield DType(entry.key.text), Tolerance(rtol, as_float(inner.need("atol"), "'atol'"))
+def _tolerance(node: Node) -> Tolerance:
+    if isinstance(node, Scalar):
+        both = as_float(node, "a tolerance")
+        return Tolerance(both, both)
+    inner = Fields.of(node, "a tolerance", ("rtol", "atol"))
+    rtol = as_float(inner.need("rtol"), "'rtol'")
+    return Tolerance(rtol, as_float(inner.need("atol"), "'atol'"))

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from codegen.errors import SpecError, one_of
+from codegen.fields import as_scalar
 from codegen.yaml_reader import Entry, Mapping, Scalar, SourceFile, read_yaml
 
 _SUFFIX = ".glsl.j2"
+_EXTENDS = "extends"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,12 @@ class Templates:
         return source
 
     def sidecar(self, template: str) -> Mapping | None:
-        """The defaults beside a template: `<algorithm>.yaml` in the template's folder."""
+        """The defaults beside a template: `<algorithm>.yaml` in the template's folder.
+
+        Where they extend another template's, they stand over those.
+        """
         if template not in self._sidecars:
+            self._sidecars[template] = None  # what it extends may not come back to it
             self._sidecars[template] = self._read_sidecar(template)
         return self._sidecars[template]
 
@@ -66,8 +72,21 @@ class Templates:
                 if not source.path.is_file():
                     return None
                 self.files[source.name] = source
-                return read_yaml(source)
+                return self._extended(read_yaml(source))
         return None
+
+    def _extended(self, own: Mapping) -> Mapping:
+        extends = own.get(_EXTENDS)
+        if extends is None:
+            return own
+        name = as_scalar(extends, f"'{_EXTENDS}'")
+        self.need(name)
+        base = self.sidecar(name.text)
+        if base is None:
+            message = f"Template '{name.text}' has no defaults to extend."
+            raise SpecError.at(name.position, message)
+        kept = [entry for entry in own.entries if entry.key.text != _EXTENDS]
+        return merge(base, Mapping(own.position, tuple(kept)))
 
 
 def merge(base: Mapping, over: Mapping) -> Mapping:

@@ -70,6 +70,7 @@ FUNCTIONS: dict[str, tuple[Signature, ...]] = {
     "insert": (_form("ints int int -> ints", semantics.insert, "eval.Insert({}, {}, {})"),),
     "remove": (_form("ints ints -> ints", semantics.remove, "eval.Remove({}, {})"),),
     "sum_dims": (_form("tensors int int -> int", semantics.sum_dims, "eval.SumDims({}, {}, {})"),),
+    "alike": (_form("tensors int -> bool", semantics.alike, "eval.Alike({}, {})"),),
     "present": (_form("tensor -> bool", lambda x: x.present, "{}.present"),),
     "nchw": (
         _form("ints -> ints", lambda v: semantics.pad_left(v, 4, 1), "eval.PadLeft({}, 4, 1)"),

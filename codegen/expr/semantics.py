@@ -239,6 +239,13 @@ def at(tensors: Sequence[TensorType], i: int) -> TensorType:
     return tensors[i]
 
 
+def alike(tensors: Sequence[TensorType], dim: int) -> bool:
+    def others(shape: Ints) -> list[int | None]:
+        return [None if d == dim else n for d, n in enumerate(shape)]
+
+    return all(others(x.shape) == others(tensors[0].shape) for x in tensors)
+
+
 def sum_dims(tensors: Sequence[TensorType], dim: int, count: int) -> int:
     result = 0
     for k in range(count):

@@ -42,3 +42,10 @@ class Tolerance:
 
     rtol: float
     atol: float
+
+    def __str__(self) -> str:
+        return f"rtol {self.rtol:g} and atol {self.atol:g}"
+
+    def exceeds(self, other: Tolerance) -> bool:
+        """Whether it lets pass what the other does not."""
+        return self.rtol > other.rtol or self.atol > other.atol

@@ -66,6 +66,12 @@ def silu(x: Array) -> Array:
     return x * sigmoid(x)
 
 
+def glu(x: Array, dim: int) -> Array:
+    """The first half of x along dim, gated by the second."""
+    a, b = np.split(x, 2, axis=dim)
+    return a * sigmoid(b)
+
+
 def gelu(x: Array, approximate: str) -> Array:
     """x times the normal distribution function, or the tanh approximation of it."""
     if approximate == "tanh":
@@ -75,12 +81,11 @@ def gelu(x: Array, approximate: str) -> Array:
 
 
 def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """a ** b; integers follow PyTorch, where 2 ** -1 and 0 ** -1 are 0."""
-    with np.errstate(all="ignore"):
-        result = np.power(a.astype(np.float64), b.astype(np.float64))
-    if np.issubdtype(a.dtype, np.integer):
-        return np.where(np.isfinite(result), np.trunc(result), 0).astype(np.int64)
-    return result
+    """a ** b; integers wrap, and follow PyTorch where 2 ** -1 and 0 ** -1 are 0."""
+    if a.dtype.kind == "f":
+        return np.power(a, b)
+    inverse = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.where(b < 0, inverse, np.power(a, np.maximum(b, 0)))
 
 
 def nan_to_num(x: Array, nan: float, posinf: float, neginf: float) -> Array:

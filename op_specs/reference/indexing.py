@@ -56,3 +56,58 @@ def index(
     """NumPy's indexing by neighbouring index arrays."""
     lead: list[Any] = [slice(None)] * (dim % x.ndim)
     return np.asarray(x[(*lead, *(i for i in (index0, index1, index2) if i is not None))])
+
+
+def index_put(
+    x: Array,
+    index0: Indices,
+    index1: Indices | None,
+    index2: Indices | None,
+    src: Array,
+    dim: int,
+    accumulate: bool,
+) -> Array:
+    """x with src at neighbouring index arrays; the last one wins, or all are added."""
+    y = x.copy()
+    given = (i for i in (index0, index1, index2) if i is not None)
+    places: Any = (*[slice(None)] * (dim % x.ndim), *given)
+    if accumulate:
+        np.add.at(y, places, src)
+    else:
+        y[places] = src
+    return y
+
+
+def index_copy(x: Array, dim: int, index: Indices, src: Array) -> Array:
+    """x with slices replaced."""
+    return index_put(x, index, None, None, src, dim, False)
+
+
+def index_add(x: Array, dim: int, index: Indices, src: Array, alpha: float) -> Array:
+    """x with slices added."""
+    number = alpha if x.dtype.kind == "f" else int(alpha)
+    return index_put(x, index, None, None, number * src, dim, True)
+
+
+def scatter_nd(x: Array, index: Indices, src: Array, reduce: str) -> Array:
+    """x with src at the coordinates that the last dim of index holds, one point after the other."""
+    steps: dict[str, np.ufunc] = {
+        "sum": np.add,
+        "prod": np.multiply,
+        "amax": np.maximum,
+        "amin": np.minimum,
+    }
+    y = x.copy()
+    for p in np.ndindex(*index.shape[:-1]):
+        place = tuple(index[p])
+        y[place] = steps[reduce](y[place], src[p]) if reduce in steps else src[p]
+    return y
+
+
+def gather_nd(x: Array, index: Indices, batch_dims: int) -> Array:
+    """The parts of x at the coordinates that the last dim of index holds."""
+    lead = index.shape[:-1]
+    y = np.empty((*lead, *x.shape[batch_dims + index.shape[-1] :]), x.dtype)
+    for p in np.ndindex(*lead):
+        y[p] = x[(*p[:batch_dims], *index[p])]
+    return y

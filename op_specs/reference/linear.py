@@ -21,3 +21,9 @@ def linear(
     if bias is not None:
         y = y + bias
     return activate(y, activation, act_min, act_max)
+
+
+def addmm(c: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
+    """The product scaled, plus c scaled, if it counts at all."""
+    y = alpha * (a @ b)
+    return y if beta == 0 else y + beta * c

@@ -58,3 +58,18 @@ def rms_norm(x: Array, normalized_shape: list[int], weight: Array | None, eps: f
     dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     y = x / np.sqrt((x * x).mean(axis=dims, keepdims=True) + eps)
     return np.asarray(y if weight is None else y * weight)
+
+
+def instance_norm(x: Array, weight: Array | None, bias: Array | None, eps: float) -> Array:
+    """Every channel of every image normalised: as many groups as channels."""
+    return group_norm(x, x.shape[1], weight, bias, eps)
+
+
+def local_response_norm(
+    x: Array, size: int, before: int, alpha: float, beta: float, k: float
+) -> Array:
+    """Divided by a power of the mean square of neighbouring channels."""
+    squares = np.zeros((x.shape[0], x.shape[1] + size - 1, *x.shape[2:]))
+    squares[:, before : before + x.shape[1]] = x * x
+    mean = sum(squares[:, d : d + x.shape[1]] for d in range(size)) / size
+    return np.asarray(x / (k + alpha * mean) ** beta)

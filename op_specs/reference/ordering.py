@@ -23,3 +23,21 @@ def topk(x: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
     """The first k of the sorted elements and their places."""
     values, order = sort(x, dim, largest)
     return np.take(values, np.arange(k), axis=dim), np.take(order, np.arange(k), axis=dim)
+
+
+def _running(x: Array, dim: int, later: np.ufunc) -> tuple[Array, Array]:
+    """The extremes of what lies before each place along dim, and where the last of them lies."""
+    values = later.accumulate(x, axis=dim)
+    places = np.arange(x.shape[dim]).reshape([-1 if d == dim % x.ndim else 1 for d in range(x.ndim)])
+    hit = np.where((x == values) | np.isnan(x), places, 0)
+    return values, np.maximum.accumulate(hit, axis=dim)
+
+
+def cummax(x: Array, dim: int) -> tuple[Array, Array]:
+    """The greatest up to each place; NaN wins."""
+    return _running(x, dim, np.maximum)
+
+
+def cummin(x: Array, dim: int) -> tuple[Array, Array]:
+    """The least up to each place; NaN wins."""
+    return _running(x, dim, np.minimum)

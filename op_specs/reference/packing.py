@@ -7,10 +7,10 @@ Array = NDArray[np.float64]
 
 
 def pack_conv2d_weight(weight: Array, align: int) -> Array:
-    """[O, I, kh, kw] to [O / 4, kh kw, I, 4], O padded to a multiple of 8, I to one of `align`."""
-    out, channels, rows, columns = weight.shape
+    """[O, I, …] to [O / 4, taps, I, 4], O padded to a multiple of 8, I to one of `align`."""
+    out, channels, *window = weight.shape
     pads = [(0, -out % 8), (0, -channels % align), (0, 0)]
-    padded = np.pad(weight.reshape(out, channels, rows * columns), pads)
+    padded = np.pad(weight.reshape(out, channels, int(np.prod(window))), pads)
     fours = padded.reshape(-1, 4, *padded.shape[1:])
     return fours.transpose(0, 3, 2, 1)
 

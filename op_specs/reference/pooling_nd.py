@@ -111,6 +111,21 @@ def average_pool(
     return _each_window(x, windows, mean)
 
 
+def norm_pool(
+    x: Array,
+    norm_type: float,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    ceil_mode: bool,
+) -> Array:
+    """The norm of each window."""
+    windows = _fixed(x, kernel_size, stride, padding, dilation, ceil_mode)
+    norm = lambda part, _: np.linalg.norm(part, norm_type, axis=-1)  # noqa: E731
+    return _each_window(x, windows, norm)
+
+
 def adaptive_avg(x: Array, output_size: list[int]) -> Array:
     """The mean of each window."""
     windows = _adaptive(x, output_size)

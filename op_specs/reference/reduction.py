@@ -9,8 +9,8 @@ Array = NDArray[np.float64]
 def mean(x: Array, dim: list[int], keepdim: bool) -> Array:
     """The mean over dims; NaN of nothing."""
     with np.errstate(invalid="ignore"):
-        count = np.prod([x.shape[d] for d in dim])
-        return np.asarray(x.sum(axis=tuple(dim), keepdims=keepdim) / count)
+        total = x.sum(axis=tuple(dim) or None, keepdims=keepdim)
+        return np.asarray(total / (x.size / total.size if total.size else 1))
 
 
 def log_softmax(x: Array, dim: int) -> Array:
@@ -30,8 +30,8 @@ def var(x: Array, dim: list[int], keepdim: bool, correction: float) -> Array:
     """Squares off the mean over (count - correction); NaN or inf where that is not positive."""
     with np.errstate(all="ignore"):
         off = x - mean(x, dim, True)
-        count = np.prod([x.shape[d] for d in dim])
-        total = (off * off).sum(axis=tuple(dim), keepdims=keepdim)
+        total = (off * off).sum(axis=tuple(dim) or None, keepdims=keepdim)
+        count = x.size / total.size if total.size else 1
         return np.asarray(total / np.maximum(count - correction, 0))
 
 
@@ -55,6 +55,11 @@ def vector_norm(x: Array, dim: list[int], keepdim: bool, ord: float) -> Array:
     return norms.reshape(_reduced_shape(x, dim, keepdim))
 
 
+def distances(a: Array, b: Array, p: float) -> Array:
+    """NumPy's norms of the differences of rows."""
+    return np.asarray(np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], p, axis=-1))
+
+
 def argmax(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
     """The place of the greatest element."""
     return np.asarray(np.argmax(x, axis=dim, keepdims=keepdim))
@@ -67,12 +72,12 @@ def argmin(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
 
 def _last(x: Array, dim: list[int]) -> Array:
     """x with the dims made one, the last."""
-    dims = [d % x.ndim for d in dim]
+    dims = [d % x.ndim for d in dim] or list(range(x.ndim))
     kept = [d for d in range(x.ndim) if d not in dims]
     count = int(np.prod([x.shape[d] for d in dims]))
     return x.transpose(kept + dims).reshape([x.shape[d] for d in kept] + [count])
 
 
 def _reduced_shape(x: Array, dim: list[int], keepdim: bool) -> list[int]:
-    dims = [d % x.ndim for d in dim]
+    dims = [d % x.ndim for d in dim] or list(range(x.ndim))
     return [1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]

@@ -1,4 +1,4 @@
-"""2-D resampling."""
+"""Resampling."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,12 +6,23 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def nearest2d(x: Array, output_size: list[int]) -> Array:
+def _picked(x: Array, places: list[NDArray[np.int64]]) -> Array:
+    """The elements of x at the places along the spatial dims."""
+    for d, at in enumerate(places):
+        x = np.take(x, at, axis=2 + d)
+    return x
+
+
+def nearest(x: Array, output_size: list[int]) -> Array:
     """Output o takes input floor(o n / out)."""
-    rows, columns = (
-        np.arange(out) * n // out for n, out in zip(x.shape[2:], output_size, strict=True)
-    )
-    return x[:, :, rows[:, None], columns]
+    sizes = zip(x.shape[2:], output_size, strict=True)
+    return _picked(x, [np.arange(out) * n // out for n, out in sizes])
+
+
+def nearest_exact(x: Array, output_size: list[int]) -> Array:
+    """Output o takes the input that its centre lies in."""
+    sizes = zip(x.shape[2:], output_size, strict=True)
+    return _picked(x, [(2 * np.arange(out) + 1) * n // (2 * out) for n, out in sizes])
 
 
 def _weights(n: int, out: int, align_corners: bool) -> Array:
@@ -28,21 +39,12 @@ def _weights(n: int, out: int, align_corners: bool) -> Array:
     return matrix
 
 
-def bilinear2d(x: Array, output_size: list[int], align_corners: bool) -> Array:
+def linear(x: Array, output_size: list[int], align_corners: bool) -> Array:
     """Linear between the two nearest inputs in each direction."""
-    rows, columns = (
-        _weights(n, out, align_corners) for n, out in zip(x.shape[2:], output_size, strict=True)
-    )
-    return np.asarray(np.einsum("nchw,oh,pw->ncop", x, rows, columns))
-
-
-def nearest_exact2d(x: Array, output_size: list[int]) -> Array:
-    """Output o takes the input that its centre lies in."""
-    rows, columns = (
-        (2 * np.arange(out) + 1) * n // (2 * out)
-        for n, out in zip(x.shape[2:], output_size, strict=True)
-    )
-    return x[:, :, rows[:, None], columns]
+    for d, out in enumerate(output_size):
+        weights = _weights(x.shape[2 + d], out, align_corners)
+        x = np.moveaxis(np.tensordot(x, weights, axes=(2 + d, 1)), -1, 2 + d)
+    return x
 
 
 def cubic(distance: Array) -> Array:

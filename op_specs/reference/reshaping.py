@@ -122,3 +122,32 @@ def col2im(
     np.add.at(y, places, parts)
     (top, left), (height, width) = padding, output_size
     return y[:, :, top : top + height, left : left + width]
+
+
+def _slice_of(x: NDArray[Any], dim: int, part: int | slice) -> tuple[Any, ...]:
+    return (*[slice(None)] * (dim % x.ndim), part)
+
+
+def slice_scatter(
+    x: NDArray[Any], src: NDArray[Any], dim: int, start: int, end: int, step: int
+) -> NDArray[Any]:
+    """x with a slice replaced."""
+    y = x.copy()
+    y[_slice_of(x, dim, slice(start, end, step))] = src
+    return y
+
+
+def select_scatter(x: NDArray[Any], src: NDArray[Any], dim: int, index: int) -> NDArray[Any]:
+    """x with one place along dim replaced."""
+    y = x.copy()
+    y[_slice_of(x, dim, index)] = src
+    return y
+
+
+def diag_embed(x: NDArray[Any], diagonal: int) -> NDArray[Any]:
+    """Matrices with the last dim of x on a diagonal."""
+    size = x.shape[-1] + abs(diagonal)
+    y = np.zeros((*x.shape[:-1], size, size), x.dtype)
+    places = np.arange(x.shape[-1])
+    y[..., places + max(-diagonal, 0), places + max(diagonal, 0)] = x
+    return y

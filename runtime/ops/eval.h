@@ -124,6 +124,8 @@ class Eval {
 
   // Tensor lists.
   const TensorDesc& At(std::span<const TensorDesc* const> tensors, int64_t i);
+  // Whether all shapes are the same but for their sizes at `dim`.
+  bool Alike(std::span<const TensorDesc* const> tensors, int64_t dim);
   int64_t SumDims(std::span<const TensorDesc* const> tensors, int64_t dim,
                   int64_t count);  // of the first `count`
 

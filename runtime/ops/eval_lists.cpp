@@ -139,6 +139,18 @@ const TensorDesc& Eval::At(std::span<const TensorDesc* const> tensors, int64_t i
   return kNone;
 }
 
+bool Eval::Alike(std::span<const TensorDesc* const> tensors, int64_t dim) {
+  for (size_t k = 1; k < tensors.size() && ok(); ++k) {
+    const Ints& first = At(tensors, 0).shape;
+    const Ints& shape = At(tensors, static_cast<int64_t>(k)).shape;
+    if (shape.size() != first.size()) return false;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] != first[d] && static_cast<int64_t>(d) != dim) return false;
+    }
+  }
+  return true;
+}
+
 int64_t Eval::SumDims(std::span<const TensorDesc* const> tensors, int64_t dim, int64_t count) {
   int64_t result = 0;
   for (int64_t i = 0; i < count && ok(); ++i) {

@@ -107,6 +107,8 @@ GOOD: list[tuple[str, Value]] = [
     ("insert(v, 3, 0)", (4, 1, 7, 0)),
     ("insert(v, -1, 0)", (4, 1, 0, 7)),
     ("remove(v, [0, -1])", (1,)),
+    ("alike(xs, 0)", True),
+    ("alike(xs, 1)", False),
     ("sum_dims(xs, 0, 1)", 4),
     ("sum_dims(xs, 0, len(xs))", 13),
     ("present(gone)", False),

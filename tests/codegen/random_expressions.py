@@ -35,6 +35,7 @@ _RULES = {
         "int({float})",
         "int({bool})",
         "sum_dims(xs, {int}, {int})",
+        "int(alike(xs, {int}))",
         "xs[{int}].shape[{int}]",
     ],
     "float": [

@@ -125,7 +125,7 @@ def test_cases_come_from_the_spec_and_its_template(project: Project) -> None:
         {"a": TensorCase((7,)), "b": TensorCase((7,)), "alpha": 1.0},
     ]
     assert op.tolerance[F32].rtol == 1e-6
-    assert op.tolerance[F16].atol == 2e-3
+    assert op.tolerance[F16].rtol == 1e-3
     assert op.tolerance[DType.I32].atol == 0
 
 

@@ -64,3 +64,21 @@ def test_unknown_shared_keys(shared: Project) -> None:
         "templates/glsl/binary.yaml:2:3: error: Key 'arg' is unknown in the spec that users of a "
         "template share; known keys are: args, let, checks, outputs."
     )
+
+
+def test_defaults_extend_those_of_another_template(project: Project) -> None:
+    project.write("templates/glsl/lib/map.glsl.j2", "")
+    project.write("templates/glsl/lib/map.yaml", "push: {n: numel(y)}\ngrid: numel(y)\n")
+    own = "push:\n  n: numel(y)\ngrid: numel(y)\n"
+    project.edit("templates/glsl/binary.yaml", own, "extends: lib/map.glsl.j2\n")
+    (kernel,) = project.load().ops["aten.add.Tensor"].kernels
+    assert [member.name for member in kernel.push] == ["n", "alpha"]
+    assert kernel.push[0].position.file == "templates/glsl/lib/map.yaml"
+
+
+def test_defaults_that_extend_nothing(project: Project) -> None:
+    project.edit("templates/glsl/binary.yaml", "params:", "extends: binary.glsl.j2\nparams:")
+    project.rejects(
+        "templates/glsl/binary.yaml:1:10: error: Template 'binary.glsl.j2' has no defaults to "
+        "extend."
+    )

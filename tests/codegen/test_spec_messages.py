@@ -273,7 +273,14 @@ MISTAKES = [
         "{f32: 1e-6}",
         "{fp32: 1e-6}",
         "17:13",
-        "DType 'fp32' is not one of: f32, f16, i32, i8, u8, b8.",
+        "Key 'fp32' is unknown in 'tolerance'; known keys are: f32, f16, i32, i8, u8, b8, because.",
+    ),
+    (
+        "{f32: 1e-6}",
+        "{f32: 2e-5}",
+        "17:18",
+        "The tolerance of f32 is greater than the default, rtol 1e-05 and atol 1e-05; say why in "
+        "'because'.",
     ),
     ("{f32: 1e-6}", "{f32: small}", "17:18", "A number is expected for a tolerance, not 'small'."),
 ]

@@ -16,6 +16,9 @@ from spirloom.casegen.values import CaseError, make_array, widened
 from spirloom.ir import Array
 
 
+Inputs = Mapping[str, tuple[NamedArray, ...]]  # by argument; a list has several
+
+
 @dataclass(frozen=True, slots=True)
 class Arrays:
     """The inputs, by argument (a list has several), and the expected outputs."""
@@ -32,11 +35,7 @@ def make_arrays(run: Run) -> Arrays:
         for arg in run.op.args
         if arg.type.is_tensor
     }
-    values = {
-        arg.name: _reference_value(arg, run.test.args[arg.name], inputs.get(arg.name, ()))
-        for arg in run.op.args
-    }
-    results, unfinished = _evaluate(run, values)
+    results, unfinished = _evaluate(run, inputs)
     if len(results) != len(run.outputs):
         raise CaseError(f"The reference gives {len(results)} results, not {len(run.outputs)}.")
     expected = []
@@ -46,13 +45,22 @@ def make_arrays(run: Run) -> Arrays:
     return Arrays(inputs, tuple(expected), unfinished)
 
 
-def _evaluate(run: Run, values: Mapping[str, object]) -> tuple[list[Array], str]:
+def _evaluate(run: Run, inputs: Inputs) -> tuple[list[Array], str]:
     """The reference's results. NotImplementedError stands for zeros, and for cases that fail."""
     try:
-        with np.errstate(all="ignore"):
-            return run.op.reference(values), ""
+        return reference_results(run, inputs), ""
     except NotImplementedError as error:
         return [np.zeros(y.shape) for y in run.outputs], str(error) or "The reference is missing."
+
+
+def reference_results(run: Run, inputs: Inputs) -> list[Array]:
+    """What the reference makes of the inputs, unrounded."""
+    values = {
+        arg.name: _reference_value(arg, run.test.args[arg.name], inputs.get(arg.name, ()))
+        for arg in run.op.args
+    }
+    with np.errstate(all="ignore"):
+        return run.op.reference(values)
 
 
 def items_of(run: Run, arg: Arg) -> Iterator[tuple[str, TensorCase]]:

@@ -232,6 +232,9 @@ TEST(Eval, TensorLists) {
   const TensorDesc b{.shape = {4, 3}};
   const std::array<const TensorDesc*, 2> list = {&a, &b};
   EXPECT_VALUE(&eval.At(list, -1), &b);
+  EXPECT_VALUE(eval.Alike(list, 0), true);
+  EXPECT_VALUE(eval.Alike(list, 1), false);
+  EXPECT_VALUE(eval.Alike({}, 0), true);
   EXPECT_VALUE(eval.SumDims(list, 0, 2), 6);
   EXPECT_VALUE(eval.SumDims(list, -1, 1), 3);
   EXPECT_VALUE(eval.SumDims(list, 5, 0), 0);

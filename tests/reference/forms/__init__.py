@@ -1,0 +1,16 @@
+"""PyTorch's operators as functions of our args, where its own take other ones."""
+
+from __future__ import annotations
+
+from tests.reference.forms import indexing, layers, pointwise, reductions, resampling
+
+FORMS = (
+    pointwise.FORMS | reductions.FORMS | layers.FORMS | indexing.FORMS | resampling.FORMS
+)
+
+# Why nothing in PyTorch is the same; their own tests compare them with what they stand for.
+NO_COUNTERPART = {
+    "spirloom.copy": "moves between storages, which PyTorch does not have",
+    "spirloom.pack_conv2d_weight": "the layout of our own kernels",
+    "spirloom.pack_linear_weight": "the layout of our own kernels",
+}

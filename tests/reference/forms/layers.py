@@ -1,0 +1,73 @@
+"""Products, convolutions, attention and normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from tests.reference.forms.pointwise import activate
+
+functional = torch.nn.functional
+
+
+def _attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
+    """Attention decomposed; heads that share keys and values are expanded."""
+    shared = q.shape[-3] // k.shape[-3]
+    k, v = (t.repeat_interleave(shared, -3) for t in (k, v))
+    scores = q @ k.transpose(-1, -2) * (scale or q.shape[-1] ** -0.5)
+    if mask is not None:
+        scores = scores + mask
+    if causal:
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~seen, -torch.inf)
+    return torch.softmax(scores, -1) @ v
+
+
+def _rms_norm(x: Any, shape: list[int], weight: Any, eps: float) -> Any:
+    dims = [d - len(shape) for d in range(len(shape))]
+    scaled = x * torch.rsqrt((x * x).mean(dims, True) + eps)
+    return scaled if weight is None else scaled * weight
+
+
+def _rotary(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
+    """Rotary embedding as the multiplication of complex numbers."""
+    pairs = x.unflatten(-1, (-1, 2)) if interleaved else x.unflatten(-1, (2, -1)).transpose(-1, -2)
+    turned = torch.view_as_complex(pairs.contiguous()) * torch.complex(cos, sin)
+    y = torch.view_as_real(turned)
+    return (y if interleaved else y.transpose(-1, -2)).flatten(-2)
+
+
+def _scaled_sum(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """beta * c + alpha * product(a, b), in integers where the operands are."""
+
+    def form(c: Any, a: Any, b: Any, beta: float, alpha: float) -> Any:
+        number = float if a.is_floating_point() else int
+        y = number(alpha) * product(a, b)
+        return y if beta == 0 else y + number(beta) * c
+
+    return form
+
+
+FORMS: dict[str, Callable[..., Any]] = {
+    "aten._native_batch_norm_legit_no_training": lambda x, w, b, mean, var, eps: (
+        functional.batch_norm(x, mean, var, w, b, False, 0.0, eps)
+    ),
+    "aten.addmm": _scaled_sum(torch.mm),
+    "aten.baddbmm": _scaled_sum(torch.bmm),
+    # Our last three args are the fused activation's.
+    "aten.convolution": lambda *args: activate(functional.conv2d(*args[:7]), *args[7:]),
+    # PyTorch refuses to normalise nothing.
+    "aten.instance_norm": lambda x, w, b, eps: (
+        functional.instance_norm(x, weight=w, bias=b, eps=eps) if x.numel() else x
+    ),
+    "aten.linear": lambda x, w, b, *act: activate(functional.linear(x, w, b), *act),
+    "aten.native_group_norm": functional.group_norm,
+    "aten.native_layer_norm": functional.layer_norm,
+    "aten.rms_norm": _rms_norm,
+    "aten.scaled_dot_product_attention": _attention,
+    "spirloom.local_response_norm": lambda x, size, before, alpha, beta, k: (
+        functional.local_response_norm(x, size, alpha, beta, k)
+    ),
+    "spirloom.rotary_embedding": _rotary,
+}

@@ -1,0 +1,102 @@
+"""Pointwise operators, casts and creation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from tests.reference.forms.dtypes import DTYPES
+
+functional = torch.nn.functional
+
+
+def activate(y: Any, code: int, low: float, high: float) -> Any:
+    """The fused activations in PyTorch's words."""
+    forms: dict[int, Callable[[Any], Any]] = {
+        0: lambda v: v,
+        1: functional.relu,
+        2: lambda v: torch.clamp(v, low, high),
+        3: functional.hardswish,
+        4: functional.hardsigmoid,
+        5: torch.sigmoid,
+        6: functional.silu,
+        7: torch.tanh,
+        8: lambda v: functional.leaky_relu(v, low),
+        9: functional.gelu,
+    }
+    return forms[code](y)
+
+
+def _divided(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The function, with 0 where an integer is divided by 0, which PyTorch refuses.
+
+    In 64 bits: the least int divided by -1 ends a process.
+    """
+
+    def form(a: Any, b: Any) -> Any:
+        if a.is_floating_point():
+            return function(a, b)
+        return torch.where(b == 0, 0, function(a.long(), b.long() + (b == 0))).to(a.dtype)
+
+    return form
+
+
+def _arange(start: float, end: float, step: float, dtype: str) -> Any:
+    """PyTorch refuses steps that lead away from the end."""
+    if (end - start) / step < 0:
+        return torch.empty(0)
+    return torch.arange(start, end, step, dtype=torch.float64).to(DTYPES[dtype])
+
+
+def _number(x: Any, value: float) -> float:
+    """The number as x's dtype takes it: PyTorch promotes integers that meet a float."""
+    return value if x.is_floating_point() else int(value)
+
+
+def _clamp(x: Any, low: float, high: float) -> Any:
+    if x.is_floating_point():
+        return torch.clamp(x, low, high)
+    limits = torch.iinfo(x.dtype)
+    return torch.clamp(x, int(max(low, limits.min)), int(min(high, limits.max)))
+
+
+_GREATEST = torch.finfo(torch.float32).max
+_ROUNDED = {
+    mode: _divided(lambda a, b, mode=mode: torch.div(a, b, rounding_mode=mode))  # type: ignore[misc]
+    for mode in ("trunc", "floor")
+}
+
+FORMS: dict[str, Callable[..., Any]] = {
+    "aten._prelu_kernel": lambda a, b: torch.where(a > 0, a, a * b),
+    "aten._to_copy": lambda x, dtype: x.to(DTYPES[dtype]),
+    "aten.add.Tensor": lambda a, b, alpha, *act: activate(a + _number(a, alpha) * b, *act),
+    "aten.addcdiv": lambda x, a, b, value: torch.addcdiv(x, a, b, value=value),
+    "aten.addcmul": lambda x, a, b, value: torch.addcmul(x, a, b, value=_number(x, value)),
+    "aten.arange.start_step": _arange,
+    "aten.bitwise_left_shift.Tensor": lambda a, b: torch.where(
+        b.long() % 256 < 8 * a.element_size(), a << b.clamp(min=0), torch.zeros_like(a)
+    ),
+    "aten.clamp": _clamp,
+    "aten.div.Tensor": lambda a, b: torch.div(a.double(), b.double()),
+    "aten.div.Tensor_mode": lambda a, b, mode: _ROUNDED[mode](a, b),
+    "aten.eye.m": lambda n, m, dtype: torch.eye(n, m).to(DTYPES[dtype]),
+    "aten.floor_divide": _ROUNDED["floor"],
+    "aten.fmod.Tensor": _divided(torch.fmod),
+    "aten.full": lambda size, value, dtype: torch.full(size, value, dtype=DTYPES[dtype]),
+    "aten.gelu": lambda x, kind: functional.gelu(x, approximate=kind),
+    "aten.hardtanh": _clamp,
+    "aten.linspace": lambda start, end, steps, dtype: torch.linspace(
+        start, end, steps, dtype=torch.float64
+    ),
+    "aten.logit": lambda x, eps: torch.logit(x, None if eps < 0 else eps),
+    "aten.masked_fill.Scalar": lambda a, b, value: torch.masked_fill(a, b, _number(a, value)),
+    "aten.nan_to_num": lambda x, nan, high, low: torch.nan_to_num(
+        x, nan, min(high, _GREATEST), max(low, -_GREATEST)
+    ),
+    "aten.remainder.Tensor": _divided(torch.remainder),
+    "aten.sub.Tensor": lambda a, b, alpha: a - _number(a, alpha) * b,
+    "aten.threshold": lambda x, at, value: torch.threshold(x, _number(x, at), _number(x, value)),
+    "spirloom.softsign": functional.softsign,
+    "spirloom.swiglu": lambda a, b: functional.silu(a) * b,
+}

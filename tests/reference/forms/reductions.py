@@ -1,0 +1,51 @@
+"""Reductions, scans and sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator of one dim over several, from the last to the first; none named: over all."""
+
+    def form(x: Any, dims: list[int], *keepdim: bool) -> Any:
+        for dim in sorted((d % x.ndim for d in dims or range(x.ndim)), reverse=True):
+            x = function(x, dim, *keepdim)
+        return x
+
+    return form
+
+
+def _moment(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, dim, keepdim, correction: function(
+        x, dim, correction=int(correction), keepdim=keepdim
+    )
+
+
+def _count_nonzero(x: Any, dim: list[int], keepdim: bool) -> Any:
+    return torch.sum(x != 0, dim, keepdim)
+
+
+FORMS: dict[str, Callable[..., Any]] = {
+    "aten._log_softmax": torch.log_softmax,
+    "aten._softmax": torch.softmax,
+    "aten.all.dims": each(lambda x, dim, keepdim: torch.all(x != 0, dim, keepdim)),
+    "aten.any.dims": each(lambda x, dim, keepdim: torch.any(x != 0, dim, keepdim)),
+    "aten.count_nonzero.dim_IntList": _count_nonzero,
+    "aten.linalg_vector_norm": lambda x, dim, keepdim, order: torch.linalg.vector_norm(
+        x, order, dim, keepdim
+    ),
+    "aten.prod.dim_int": each(torch.prod),
+    "aten.sort": lambda x, dim, descending: torch.sort(
+        x, dim=dim, descending=descending, stable=True
+    ),
+    "aten.std.correction": _moment(torch.std),
+    # Of equal elements PyTorch's own topk gives any.
+    "aten.topk": lambda x, k, dim, largest: [
+        y.narrow(dim, 0, k) for y in torch.sort(x, dim=dim, descending=largest, stable=True)
+    ],
+    "aten.var.correction": _moment(torch.var),
+}
