@@ -22,7 +22,7 @@ from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 _LIMITS = ("dtypes", "storages", "kernel")
 _TENSOR_KEYS = ("shape", "range", "values", "constant")
 # Of halves, PyTorch's own (torch.testing.assert_close).
-_DEFAULT_TOLERANCES = dict.fromkeys(DType, Tolerance(0, 0)) | {
+_DEFAULT_TOLERANCES: dict[DType, Tolerance] = {dtype: Tolerance(0, 0) for dtype in DType} | {
     DType.F32: Tolerance(1e-5, 1e-5),
     DType.F16: Tolerance(1e-3, 1e-5),
 }
@@ -123,7 +123,7 @@ def _number(node: Node) -> float:
 
 
 def load_tolerance(fields: Fields) -> dict[DType, Tolerance]:
-    """The tolerances of every dtype, defaults filled in. Those beyond the defaults need a reason."""
+    """The tolerances of every dtype, defaults filled in; those beyond the defaults need a reason."""
     node = fields.get("tolerance")
     if node is None:
         return dict(_DEFAULT_TOLERANCES)

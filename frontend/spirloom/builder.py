@@ -94,5 +94,7 @@ class Builder:
         return self.emit("aten.mul.Tensor", a=a, b=other)
 
     def reduce(self, op: str, x: Tensor, dims: Sequence[int], keepdim: bool = True) -> Tensor:
-        """A reduction over explicit, non-negative dims."""
+        """A reduction over explicit, non-negative dims; x itself over none of them."""
+        if not dims:
+            return x
         return self.emit(op, x=x, dim=tuple(dims), keepdim=keepdim)

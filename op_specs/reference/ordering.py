@@ -28,7 +28,7 @@ def topk(x: Array, k: int, dim: int, largest: bool) -> tuple[Array, Array]:
 def _running(x: Array, dim: int, later: np.ufunc) -> tuple[Array, Array]:
     """The extremes of what lies before each place along dim, and where the last of them lies."""
     values = later.accumulate(x, axis=dim)
-    places = np.arange(x.shape[dim]).reshape([-1 if d == dim % x.ndim else 1 for d in range(x.ndim)])
+    places = np.indices(x.shape)[dim % x.ndim]
     hit = np.where((x == values) | np.isnan(x), places, 0)
     return values, np.maximum.accumulate(hit, axis=dim)
 

@@ -1,4 +1,7 @@
-"""The NumPy references against PyTorch, over every case of every operator, in every dtype but f16, which computes as f32."""
+"""The NumPy references against PyTorch, over every case of every operator.
+
+In every dtype but f16, whose reference is that of f32.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,10 @@ def form_of(op: Op) -> Callable[..., Any] | None:
     namespace, name, *overload = op.name.split(".")
     try:
         packet = getattr(getattr(torch.ops, namespace), name)
-        return getattr(packet, overload[0] if overload else "default")  # type: ignore[no-any-return]
+        form: Callable[..., Any] = getattr(packet, overload[0] if overload else "default")
     except (AttributeError, RuntimeError):
         return None
+    return form
 
 
 def cases() -> Iterator[Any]:

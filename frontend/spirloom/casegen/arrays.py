@@ -15,15 +15,14 @@ from spirloom.casegen.oracle import rounded
 from spirloom.casegen.values import CaseError, make_array, widened
 from spirloom.ir import Array
 
-
 Inputs = Mapping[str, tuple[NamedArray, ...]]  # by argument; a list has several
 
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """The inputs, by argument (a list has several), and the expected outputs."""
+    """The inputs and the expected outputs."""
 
-    inputs: Mapping[str, tuple[NamedArray, ...]]
+    inputs: Inputs
     expected: tuple[NamedArray, ...]
     unfinished: str = ""  # what a reference that is still to be written says
 

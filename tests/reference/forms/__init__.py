@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from tests.reference.forms import indexing, layers, pointwise, reductions, resampling
 
-FORMS = (
-    pointwise.FORMS | reductions.FORMS | layers.FORMS | indexing.FORMS | resampling.FORMS
-)
+FORMS = pointwise.FORMS | reductions.FORMS | layers.FORMS | indexing.FORMS | resampling.FORMS
 
 # Why nothing in PyTorch is the same; their own tests compare them with what they stand for.
 NO_COUNTERPART = {
     "spirloom.copy": "moves between storages, which PyTorch does not have",
-    "spirloom.gru_layer": "a part of a layer; the importer's tests compare whole ones with torch.nn",
+    "spirloom.gru_layer": "part of a layer; the importer's tests compare whole ones with torch.nn",
     "spirloom.lstm_layer": "as spirloom.gru_layer",
     "spirloom.pack_conv2d_weight": "the layout of our own kernels",
     "spirloom.pack_linear_weight": "the layout of our own kernels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -63,8 +64,7 @@ def _clamp(x: Any, low: float, high: float) -> Any:
 
 _GREATEST = torch.finfo(torch.float32).max
 _ROUNDED = {
-    mode: _divided(lambda a, b, mode=mode: torch.div(a, b, rounding_mode=mode))  # type: ignore[misc]
-    for mode in ("trunc", "floor")
+    mode: _divided(functools.partial(torch.div, rounding_mode=mode)) for mode in ("trunc", "floor")
 }
 
 FORMS: dict[str, Callable[..., Any]] = {

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
 import numpy as np
 
 from spirloom.ir import DType, Tensor
@@ -12,8 +9,7 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.table import Unsupported, converts
 
-_NAMES = ("index0", "index1", "index2")
-_REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+_REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 
 
 @converts("GatherElements")
@@ -25,35 +21,10 @@ def gather_elements(ctx: NodeContext) -> Tensor:
 
 @converts("GatherND")
 def gather_nd(ctx: NodeContext) -> Tensor:
-    x, indices, batch = ctx.tensor(0), ctx.tensor(1), ctx.integer("batch_dims", 0)
-    count = indices.shape[-1] if indices.shape else 0
-    if count < 1 or not 0 <= batch < len(indices.shape) or batch + count > len(x.shape):
-        raise Unsupported(f"indices {indices} with batch_dims {batch} do not fit {x}")
-    if x.shape[:batch] != indices.shape[:batch]:
-        raise Unsupported(f"the first {batch} dimensions of {x} and {indices} differ")
-    if not batch and count <= len(_NAMES):
-        picks = dict(zip(_NAMES, _coordinates(ctx, indices), strict=False))
-        return ctx.build.emit("aten.index.Tensor", x=x, **picks)
-    sizes, rest = x.shape[batch : batch + count], x.shape[batch + count :]
-    row = _row(ctx, indices, sizes)
-    if batch:
-        first = np.arange(prod(x.shape[:batch]), dtype=np.int32) * prod(sizes)
-        behind = [1] * (len(indices.shape) - 1 - batch)
-        row = ctx.build.add(row, ctx.build.constant(first.reshape(*x.shape[:batch], *behind)))
-    rows = ctx.build.view(x, [prod(x.shape[: batch + count]), prod(rest)])
-    flat = ctx.build.view(row, [prod(row.shape)])
-    y = ctx.build.emit("aten.index_select", x=rows, dim=0, index=flat)
-    return ctx.build.view(y, [*indices.shape[:-1], *rest])
-
-
-def _coordinates(ctx: NodeContext, indices: Tensor) -> list[Tensor]:
-    """The slices of an index tensor along its last dim."""
-    count = indices.shape[-1]
-    if indices.data is not None:
-        return [
-            ctx.build.constant(np.ascontiguousarray(indices.data[..., k])) for k in range(count)
-        ]
-    return [ctx.build.emit("aten.select.int", x=indices, dim=-1, index=k) for k in range(count)]
+    batch = ctx.integer("batch_dims", 0)
+    return ctx.build.emit(
+        "spirloom.gather_nd", x=ctx.tensor(0), index=ctx.tensor(1), batch_dims=batch
+    )
 
 
 @converts("ScatterElements", "Scatter")
@@ -64,52 +35,27 @@ def scatter_elements(ctx: NodeContext) -> Tensor:
 
 
 def _scatter(ctx: NodeContext, x: Tensor, axis: int, index: Tensor, src: Tensor) -> Tensor:
-    reduction = ctx.text("reduction", "none")
-    if reduction == "none":
+    reduce = _reduction(ctx)
+    if reduce == "none":
         return ctx.build.emit("aten.scatter.src", x=x, dim=axis, index=index, src=src)
-    if reduction not in _REDUCTIONS:
-        raise Unsupported(f"reduction '{reduction}' is unknown")
-    reduce = _REDUCTIONS[reduction]
     return ctx.build.emit(
         "aten.scatter_reduce.two", x=x, dim=axis, index=index, src=src, reduce=reduce
     )
 
 
+def _reduction(ctx: NodeContext) -> str:
+    reduction = ctx.text("reduction", "none")
+    if reduction not in _REDUCTIONS:
+        raise Unsupported(f"reduction '{reduction}' is unknown")
+    return _REDUCTIONS[reduction]
+
+
 @converts("ScatterND")
 def scatter_nd(ctx: NodeContext) -> Tensor:
-    """The indexed dims as one: each update then is a row."""
-    x, indices, updates = (ctx.tensor(i) for i in range(3))
-    count = indices.shape[-1] if indices.shape else 0
-    if not 1 <= count <= len(x.shape):
-        raise Unsupported(f"indices of {count} dimensions do not fit {x}")
-    sizes, width = x.shape[:count], prod(x.shape[count:])
-    points = prod(indices.shape[:-1])
-    row = _row(ctx, indices, sizes)
-    index = ctx.build.view(row, [points, 1])
-    index = ctx.build.emit("aten.expand", x=index, size=(points, width))
-    rows = ctx.build.view(x, [prod(sizes), width])
-    y = _scatter(ctx, rows, 0, index, ctx.build.view(updates, [points, width]))
-    return ctx.build.view(y, x.shape)
-
-
-def _row(ctx: NodeContext, indices: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The places that coordinates, the last dim of `indices`, have among prod(sizes) elements."""
-    parts = zip(sizes, _coordinates(ctx, indices), strict=True)
-    places = [(size, _counted_up(ctx, part, size)) for size, part in parts]
-    row = places[0][1]
-    for size, place in places[1:]:
-        row = ctx.build.add(ctx.build.mul(row, size), place)
-    return row
-
-
-def _counted_up(ctx: NodeContext, index: Tensor, size: int) -> Tensor:
-    """Indices with negative ones, which count from the end, brought up by the size."""
-    if index.data is not None:
-        return ctx.build.constant(np.where(index.data < 0, index.data + size, index.data))
-    zero, offset = (ctx.build.scalar(v, DType.I32) for v in (0, size))
-    negative = ctx.build.emit("aten.lt.Tensor", a=index, b=zero)
-    wrapped = ctx.build.add(index, offset)
-    return ctx.build.emit("aten.where.self", condition=negative, a=wrapped, b=index)
+    x, index, src = (ctx.tensor(i) for i in range(3))
+    return ctx.build.emit(
+        "spirloom.scatter_nd", x=x, index=index, src=src, reduce=_reduction(ctx)
+    )
 
 
 @converts("OneHot")

@@ -41,10 +41,11 @@ def gemm(ctx: NodeContext) -> Tensor:
 def _gemm_of_tensors(ctx: NodeContext, a: Tensor, b: Tensor, c: Tensor | None) -> Tensor:
     if ctx.integer("transB", 0):
         b = ctx.build.permute(b, [1, 0])
+    alpha, beta = ctx.number("alpha", 1.0), ctx.number("beta", 1.0)
+    if c is not None:
+        return ctx.build.emit("aten.addmm", c=c, a=a, b=b, alpha=alpha, beta=beta)
     y = ctx.build.emit("aten.mm", a=a, b=b)
-    alpha = ctx.number("alpha", 1.0)
-    y = y if alpha == 1 else ctx.build.mul(y, alpha)
-    return _plus(ctx, y, c, ctx.number("beta", 1.0))
+    return y if alpha == 1 else ctx.build.mul(y, alpha)
 
 
 def _scaled(ctx: NodeContext, x: Tensor, factor: float) -> Tensor:
@@ -86,17 +87,9 @@ def _product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
         rows = ctx.build.view(a, [prod(a.shape[:-1]), a.shape[-1]])
         y = ctx.build.emit("aten.mm", a=rows, b=b)
         return ctx.build.view(y, [*a.shape[:-1], b.shape[1]])
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError as error:
-        raise Unsupported(f"its operands {a} and {b} do not broadcast") from error
-    y = ctx.build.emit("aten.bmm", a=_batched(ctx, a, batch), b=_batched(ctx, b, batch))
+    batch = a.shape[:-2]
+    if batch != b.shape[:-2]:
+        return ctx.build.emit("aten.matmul", a=a, b=b)
+    left, right = (ctx.build.view(x, [prod(batch), *x.shape[-2:]]) for x in (a, b))
+    y = ctx.build.emit("aten.bmm", a=left, b=right)
     return ctx.build.view(y, [*batch, a.shape[-2], b.shape[-1]])
-
-
-def _batched(ctx: NodeContext, x: Tensor, batch: tuple[int, ...]) -> Tensor:
-    """x with its batch dimensions broadcast and joined into one."""
-    full = (*batch, *x.shape[-2:])
-    if prod(x.shape) != prod(full):
-        x = ctx.build.emit("aten.expand", x=x, size=full)
-    return ctx.build.view(x, [prod(batch), *x.shape[-2:]])

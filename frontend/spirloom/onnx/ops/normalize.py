@@ -89,16 +89,15 @@ def local_response_norm(ctx: NodeContext) -> Tensor:
     x, size = ctx.tensor(0), ctx.integer("size", 0)
     if len(x.shape) < 2 or size < 1:
         raise Unsupported(f"rank {len(x.shape)} and size {size} are not supported")
-    n, channels = x.shape[:2]
-    squares = ctx.build.view(ctx.build.mul(x, x), [n, 1, channels, prod(x.shape[2:])])
-    before = (size - 1) // 2
-    padded = ctx.build.pad(squares, (0, 0, before, 0), (0, 0, size - 1 - before, 0), 0.0)
-    mean = ctx.build.emit("aten.avg_pool2d", x=padded, kernel_size=(size, 1), stride=(1, 1))
-    scaled = ctx.build.mul(mean, ctx.number("alpha", 1e-4))
-    base = ctx.build.add(scaled, ctx.build.scalar(ctx.number("bias", 1.0), x.dtype))
-    exponent = ctx.build.scalar(ctx.number("beta", 0.75), x.dtype)
-    divisor = ctx.build.emit("aten.pow.Tensor_Tensor", a=base, b=exponent)
-    return ctx.build.emit("aten.div.Tensor", a=x, b=ctx.build.view(divisor, x.shape))
+    return ctx.build.emit(
+        "spirloom.local_response_norm",
+        x=x,
+        size=size,
+        before=(size - 1) // 2,
+        alpha=ctx.number("alpha", 1e-4),
+        beta=ctx.number("beta", 0.75),
+        k=ctx.number("bias", 1.0),
+    )
 
 
 @converts("Softmax", "LogSoftmax")

@@ -141,30 +141,34 @@ def global_max_pool(ctx: NodeContext) -> Tensor:
 
 @converts("LpPool")
 def lp_pool(ctx: NodeContext) -> Tensor:
-    """The p-norm of each window: a root of the sum, which is the mean times the window's size."""
     x, p = at_least_planar(ctx, ctx.tensor(0)), ctx.integer("p", 2)
     window = read_window(ctx, pool_kernel(ctx, len(x.shape) - 2), x.shape[2:])
-    if p < 1 or max(window.dilation) > 1:
-        raise Unsupported(f"p = {p} with dilations {list(window.dilation)} is not supported")
-    powers, padding = _power(ctx, ctx.build.emit("aten.abs", x=x), p), window.before
+    padding = window.before
     if not _torch_pads(window):
-        powers = ctx.build.pad(powers, (0, 0, *window.before), (0, 0, *window.after), 0.0)
+        x = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), 0.0)
         padding = (0,) * len(padding)
-    if ctx.integer("ceil_mode", 0):
-        raise Unsupported("ceil_mode is not supported")
-    mean = _average(ctx, powers, window, padding, False, True)
-    return restore_rank(ctx, _power(ctx, ctx.build.mul(mean, prod(window.kernel)), 1 / p))
+    y = ctx.build.emit(
+        "spirloom.lp_pool",
+        x=x,
+        norm_type=p,
+        kernel_size=window.kernel,
+        stride=window.stride,
+        padding=padding,
+        dilation=window.dilation,
+        ceil_mode=bool(ctx.integer("ceil_mode", 0)),
+    )
+    return restore_rank(ctx, y)
 
 
 @converts("GlobalLpPool")
 def global_lp_pool(ctx: NodeContext) -> Tensor:
-    x, p = ctx.tensor(0), ctx.integer("p", 2)
-    powers = _power(ctx, ctx.build.emit("aten.abs", x=x), p)
-    total = ctx.build.reduce("aten.sum.dim_IntList", powers, range(2, len(x.shape)))
-    return _power(ctx, total, 1 / p)
-
-
-def _power(ctx: NodeContext, x: Tensor, exponent: float) -> Tensor:
-    if exponent == 1:
-        return x
-    return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=ctx.build.scalar(exponent, x.dtype))
+    x = ctx.tensor(0)
+    if len(x.shape) < 3:
+        raise Unsupported(f"{x} has no window")
+    return ctx.build.emit(
+        "aten.linalg_vector_norm",
+        x=x,
+        ord=ctx.integer("p", 2),
+        dim=tuple(range(2, len(x.shape))),
+        keepdim=True,
+    )

@@ -87,7 +87,7 @@ def trilu(ctx: NodeContext) -> Tensor:
 
 def _reduce(ctx: NodeContext, op: str, x: Tensor) -> Tensor:
     dims = _dims(ctx, x)
-    return ctx.build.reduce(op, x, dims, bool(ctx.integer("keepdims", 1))) if dims else x
+    return ctx.build.reduce(op, x, dims, bool(ctx.integer("keepdims", 1)))
 
 
 def _dims(ctx: NodeContext, x: Tensor) -> list[int]:
