@@ -3,8 +3,8 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 #define TYPE bool
-#define LEAST (-2147483647 - 1)
-#define GREATEST 2147483647
+#define LEAST false
+#define GREATEST true
 
 // The dense index in x of the element at position `kept` of y and `k` of the reduced dims.
 int index_in_x(int kept, int k) {
