@@ -67,6 +67,10 @@ class NodeContext:
         """A required input as a tensor."""
         return self._lifter.lift(self.build, self.value(index), self.node.input[index])
 
+    def lifted(self, value: Value) -> Tensor:
+        """A value as a tensor."""
+        return self._lifter.lift(self.build, value, f"{self.build.name}.constant")
+
     def optional_tensor(self, index: int) -> Tensor | None:
         """An input as a tensor, or None where it is absent."""
         return None if self.optional(index) is None else self.tensor(index)

@@ -44,6 +44,7 @@ _UNARY: dict[str, Callable[[Array], Array]] = {
     "Neg": np.negative,
     "Not": np.logical_not,
     "Reciprocal": np.reciprocal,
+    "Relu": lambda x: np.maximum(x, 0),
     "Round": np.rint,
     "Sign": np.sign,
     "Sqrt": np.sqrt,

@@ -134,6 +134,16 @@ def _rename_graph(graph: GraphProto, rename: Callable[[str], str], attributes: A
     graph.node.extend(nodes)
 
 
+def own_copy(graph: GraphProto, prefix: str) -> GraphProto:
+    """A subgraph whose own names have a prefix; those of the graphs around it stay."""
+    own = {named.name for named in (*graph.input, *graph.initializer)}
+    own |= {name for node in graph.node for name in node.output if name}
+    copy = GraphProto()
+    copy.CopyFrom(graph)
+    _rename_graph(copy, lambda name: prefix + name if name in own else name, {})
+    return copy
+
+
 def used_names(nodes: Iterable[NodeProto]) -> set[str]:
     """What nodes read, in their subgraphs too, and what these give."""
     found: set[str] = set()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
 from spirloom.builder import Builder
@@ -14,9 +14,10 @@ from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
 from spirloom.onnx import fold_more, ops, reader, refused
 from spirloom.onnx.context import Lifter, NodeContext
+from spirloom.onnx.control import CONTROL
 from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.fold import FOLDERS
-from spirloom.onnx.functions import Functions, used_names
+from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.old_forms import modern_inputs
 from spirloom.onnx.table import CONVERTERS, Unsupported, Value
@@ -45,10 +46,8 @@ def import_model(
 
 def supported_ops() -> list[str]:
     """The ONNX operators that can be imported; some only where their inputs are constant."""
-    only_folded = sorted(set(FOLDERS) - set(CONVERTERS))
-    return sorted(
-        [*CONVERTERS, "If (of a constant)", *(f"{op} (of constants)" for op in only_folded)]
-    )
+    folded = (f"{op} (of constants)" for op in set(FOLDERS) - set(CONVERTERS))
+    return sorted([*CONVERTERS, *folded, *(f"{op} (of a known course)" for op in CONTROL)])
 
 
 class _Importer:
@@ -110,7 +109,7 @@ class _Importer:
 
     def _has_converter(self, node: NodeProto) -> bool:
         ours = node.domain in reader.DEFAULT_DOMAINS and (
-            node.op_type in CONVERTERS or node.op_type in FOLDERS or node.op_type == "If"
+            node.op_type in CONVERTERS or node.op_type in FOLDERS or node.op_type in CONTROL
         )
         return ours or self._functions.defines(node)
 
@@ -119,8 +118,8 @@ class _Importer:
             return self._call(node, inputs)
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
-        if node.op_type == "If":
-            return self._branch(ctx)
+        if node.op_type in CONTROL:
+            return list(CONTROL[node.op_type](ctx, self._run))
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
         if node.op_type in FOLDERS and not any(isinstance(i, Tensor) for i in inputs):
             return _fold(ctx, arrays)
@@ -143,16 +142,17 @@ class _Importer:
         self._opset, self._depth = caller, self._depth - 1
         return self._values.of(body.outputs)
 
-    def _branch(self, ctx: NodeContext) -> list[Value | None]:
-        """The results of an If whose condition is known: its branch becomes part of the graph."""
-        condition = ctx.constant(0)
-        taken = condition is not None and bool(condition.all())
-        branch = ctx.attribute("then_branch" if taken else "else_branch")
-        if branch.type != AttributeProto.GRAPH:
-            raise Unsupported("its branch is no graph")
-        self._values.declare(branch.g.initializer)
-        self._import_nodes(branch.g.node)
-        return self._values.of(info.name for info in branch.g.output)
+    def _run(self, graph: GraphProto, prefix: str, inputs: Sequence[Value]) -> list[Value]:
+        """The results of a subgraph, whose nodes become part of the graph."""
+        body = own_copy(graph, prefix)
+        if len(body.input) != len(inputs):
+            raise Unsupported(f"its subgraph takes {len(body.input)} inputs, not {len(inputs)}")
+        self._values.declare(body.initializer)
+        for info, value in zip(body.input, inputs, strict=True):
+            self._values[info.name] = value
+        self._used |= used_names(body.node) | {info.name for info in body.output}
+        self._import_nodes(body.node)
+        return [v for v in self._values.of(info.name for info in body.output) if v is not None]
 
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(_problem(node, reason) for node, reason in self._problems)

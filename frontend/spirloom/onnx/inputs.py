@@ -26,6 +26,7 @@ _INDEX_INPUTS = {
     ("NegativeLogLikelihoodLoss", 1),
     ("OneHot", 0),
     ("ReverseSequence", 1),
+    ("RoiAlign", 2),
     ("Scatter", 1),
     ("ScatterElements", 1),
     ("ScatterND", 1),

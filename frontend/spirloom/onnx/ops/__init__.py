@@ -13,9 +13,11 @@ from spirloom.onnx.ops import (
     quantize,
     recurrent,
     reduce,
+    regions,
     resize,
     sampling,
     shape,
+    spectral,
 )
 
 __all__ = [
@@ -31,7 +33,9 @@ __all__ = [
     "quantize",
     "recurrent",
     "reduce",
+    "regions",
     "resize",
     "sampling",
     "shape",
+    "spectral",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isclose
 
 import numpy as np
@@ -12,9 +11,8 @@ from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.arrange import pick
+from spirloom.onnx.resampling import Axis, coordinates_of, outside, positions, read_axes
 from spirloom.onnx.table import Unsupported, converts
-
-_LIMIT = 1 << 24  # the largest output dimension
 
 _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,
@@ -24,69 +22,28 @@ _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One resized dimension."""
-
-    dim: int
-    size: int
-    out: int
-    scale: float
-
-
 @converts("Resize", "Upsample")
 def resize(ctx: NodeContext) -> Tensor:
     x, mode = ctx.tensor(0), ctx.text("mode", "nearest")
-    axes = [a for a in _axes(ctx, x.shape) if a.out != a.size or a.scale != 1]
+    axes = [a for a in read_axes(ctx, x.shape) if not a.unchanged]
     if mode == "nearest":
-        return _nearest(ctx, x, axes)
+        return _extrapolated(ctx, _nearest(ctx, x, axes), axes)
     if mode not in ("linear", "bilinear", "cubic"):
         raise Unsupported(f"mode '{mode}' is not supported")
-    return _interpolate(ctx, x, axes, "cubic" if mode == "cubic" else "linear")
+    y = _interpolate(ctx, x, axes, "cubic" if mode == "cubic" else "linear")
+    return _extrapolated(ctx, y, axes)
 
 
-def _axes(ctx: NodeContext, shape: tuple[int, ...]) -> list[Axis]:
-    if ctx.text("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise Unsupported("keep_aspect_ratio_policy is not supported")
-    dims = ctx.integers("axes") or list(range(len(shape)))
-    dims = [ctx.axis(d, len(shape)) for d in dims]
-    index = 1 if ctx.opset < 11 else 2
-    scales, sizes = ctx.constant(index), ctx.constant_ints(3)
-    if ctx.opset < 9:
-        scales = np.array(ctx.floats("scales"))
-    if sizes:
-        pairs = [(n, n / shape[d]) for n, d in zip(sizes, dims, strict=False) if shape[d]]
-    elif scales is not None:
-        factors = [float(s) for s in scales.reshape(-1)]
-        pairs = [(int(shape[d] * s), s) for s, d in zip(factors, dims, strict=False)]
-    else:
-        raise Unsupported("it has neither scales nor sizes")
-    if len(pairs) != len(dims) or any(not 1 <= n < _LIMIT or not s > 0 for n, s in pairs):
-        raise Unsupported(f"its scales or sizes do not fit the shape {list(shape)}")
-    return [Axis(d, shape[d], n, s) for d, (n, s) in zip(dims, pairs, strict=True)]
-
-
-def _positions(ctx: NodeContext, axis: Axis) -> Array:
-    """Where each output element lies in the input, in elements."""
-    at = np.arange(axis.out, dtype=np.float64)
-    default = "asymmetric" if ctx.opset < 11 else "half_pixel"
-    mode = ctx.text("coordinate_transformation_mode", default)
-    centred = (at + 0.5) / axis.scale - 0.5
-    if mode == "asymmetric":
-        return at / axis.scale
-    if mode == "align_corners":
-        # ONNX takes the length before it is rounded down, unlike PyTorch.
-        length = axis.scale * axis.size
-        return at * ((axis.size - 1) / (length - 1) if axis.out > 1 else 0)
-    if mode == "pytorch_half_pixel" and axis.out == 1:
-        return at * 0
-    if mode in ("half_pixel", "pytorch_half_pixel"):
-        return centred
-    if mode == "tf_half_pixel_for_nn":
-        return (at + 0.5) / axis.scale
-    if mode == "half_pixel_symmetric":
-        return centred + axis.size / 2 * (1 - axis.out / (axis.scale * axis.size))
-    raise Unsupported(f"coordinate_transformation_mode '{mode}' is not supported")
+def _extrapolated(ctx: NodeContext, y: Tensor, axes: list[Axis]) -> Tensor:
+    """The result with a fixed value where a region reaches beyond the input."""
+    value = ctx.build.scalar(ctx.number("extrapolation_value", 0.0), y.dtype)
+    for axis in axes:
+        beyond = outside(ctx, axis)
+        if beyond.any():
+            mask = beyond.reshape([-1 if d == axis.dim else 1 for d in range(len(y.shape))])
+            condition = ctx.build.constant(mask)
+            y = ctx.build.emit("aten.where.self", condition=condition, a=value, b=y)
+    return y
 
 
 def _nearest(ctx: NodeContext, x: Tensor, axes: list[Axis]) -> Tensor:
@@ -96,7 +53,7 @@ def _nearest(ctx: NodeContext, x: Tensor, axes: list[Axis]) -> Tensor:
         raise Unsupported("its nearest_mode is unknown")
     picks = []
     for axis in axes:
-        indices = rounding(_positions(ctx, axis)).clip(0, axis.size - 1).astype(np.int64)
+        indices = rounding(positions(ctx, axis)).clip(0, axis.size - 1).astype(np.int64)
         picks.append((axis, indices))
     # PyTorch's rule: floor(position · in / out).
     torch_like = all(np.array_equal(i, np.arange(a.out) * a.size // a.out) for a, i in picks)
@@ -115,9 +72,7 @@ def _nearest(ctx: NodeContext, x: Tensor, axes: list[Axis]) -> Tensor:
 
 
 def _interpolate(ctx: NodeContext, x: Tensor, axes: list[Axis], mode: str) -> Tensor:
-    coordinates = ctx.text(
-        "coordinate_transformation_mode", "asymmetric" if ctx.opset < 11 else "half_pixel"
-    )
+    coordinates = coordinates_of(ctx)
     exact = all(isclose(a.out, a.scale * a.size, rel_tol=1e-6) for a in axes)
     half_pixel = coordinates == "half_pixel" or (
         coordinates == "pytorch_half_pixel" and all(a.out > 1 for a in axes)
@@ -152,7 +107,7 @@ def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
     a = ctx.number("cubic_coeff_a", -0.75)
     check_size([axis.out, axis.size], np.dtype(np.float64).itemsize)
     matrix = np.zeros((axis.out, axis.size))
-    for row, position in enumerate(_positions(ctx, axis)):
+    for row, position in enumerate(positions(ctx, axis)):
         taps = np.arange(np.floor(position - reach) + 1, np.floor(position + reach) + 1)
         weights = _kernel(np.abs(taps - position) / stretch, mode, a)
         if ctx.integer("exclude_outside", 0):
