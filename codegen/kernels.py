@@ -20,7 +20,7 @@ from codegen.fields import (
     plain,
 )
 from codegen.operands import load_operands
-from codegen.signature import Signature
+from codegen.signature import DEVICE_FACTS, Signature
 from codegen.spec import Constant, Kernel, PushMember
 from codegen.templates import Templates, merge
 from codegen.vocabulary import CONTEXT_NAMES, MAX_CONSTANTS, MAX_PUSH_BYTES, Capability
@@ -28,6 +28,7 @@ from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _SIDECAR_KEYS = (
     "when",
+    "prefer",
     "dtypes",
     "storages",
     "no_storage",
@@ -69,6 +70,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         name=check_name(name, "Kernel name", lower=True),
         template=template.text,
         when=_optional(fields, "when", scope, Kind.BOOL),
+        prefer=_optional(fields, "prefer", _device_scope(scope), Kind.BOOL),
         axes=axes.axes,
         where=axes.where,
         inserted=axes.inserted,
@@ -90,6 +92,12 @@ def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
     """Kernel keys of both; the others are read apart."""
     kept = [e for e in sidecar.entries if e.key.text not in ("params", "spec", "test_shapes")]
     return merge(Mapping(sidecar.position, tuple(kept)), own)
+
+
+def _device_scope(scope: Scope) -> Scope:
+    for name, kind in DEVICE_FACTS.items():
+        scope = scope.with_variable(Variable(kind, name, Origin.DEVICE))
+    return scope
 
 
 def _dispatch_scope(scope: Scope) -> Scope:

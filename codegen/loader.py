@@ -129,7 +129,7 @@ def _formula(spec: SourceFile) -> str:
 
 def _kernels(
     fields: Fields, stem: Scalar, signature: Signature, templates: Templates
-) -> Iterator[Kernel]:
+) -> Sequence[Kernel]:
     one, several = fields.get("kernel"), fields.get("kernels")
     if (one is None) == (several is None):
         message = "A spec has either 'kernel' or 'kernels'."
@@ -137,8 +137,11 @@ def _kernels(
     nodes: Sequence[Node] = [one] if one else as_sequence(several or stem, "'kernels'").items
     if not nodes:
         raise SpecError.at(fields.need("kernels").position, "List of kernels is empty.")
-    for node in nodes:
-        yield load_kernel(node, stem, signature, templates)
+    kernels = [load_kernel(node, stem, signature, templates) for node in nodes]
+    if kernels[-1].prefer is not None:
+        message = f"Kernel '{kernels[-1].name}' is the last; it must serve every device, without 'prefer'."
+        raise SpecError.at(kernels[-1].position, message)
+    return kernels
 
 
 def _view_of(fields: Fields, signature: Signature) -> int | None:

@@ -74,6 +74,16 @@ class Op:
         inferred = self._infer(values)
         return values | {y.name: t for y, t in zip(self.outputs, inferred, strict=True)}
 
+    def computes(
+        self, variant: Variant, args: Mapping[str, object], outputs: Sequence[TensorType] = ()
+    ) -> bool:
+        """Whether the variant, one of this op, can compute the call, be another preferred or not."""
+        values, placed = self._call(args, variant.storage, outputs)
+        kernel = variant.kernel
+        if kernel.when is not None and not evaluate(kernel.when, values):
+            return False
+        return _axis_values(kernel, placed, variant.storage) == list(variant.values.values())
+
     def variants_of(self, kernel: Kernel) -> tuple[Variant, ...]:
         """The kernel's variants."""
         return tuple(v for v in self.variants if v.kernel.name == kernel.name)
@@ -99,12 +109,7 @@ class Op:
     def _choose(
         self, args: Mapping[str, object], storage: Storage, outputs: Sequence[TensorType]
     ) -> tuple[Variant, dict[str, Value]] | None:
-        values = self._environment(args)
-        inferred = self._infer(values)
-        for output, tensor in zip(self.outputs, inferred, strict=True):
-            given = outputs[output.index].storage if output.index < len(outputs) else None
-            values[output.name] = replace(tensor, storage=given)
-        placed = {name: _placed(value, storage) for name, value in values.items()}
+        values, placed = self._call(args, storage, outputs)
         by_axes = {(v.kernel.name, *v.values.values()): v for v in self.variants}
         for kernel in self.kernels:
             if kernel.when is not None and not evaluate(kernel.when, values):
@@ -113,6 +118,16 @@ class Op:
             if variant is not None:
                 return variant, placed
         return None
+
+    def _call(
+        self, args: Mapping[str, object], storage: Storage, outputs: Sequence[TensorType]
+    ) -> tuple[dict[str, Value], dict[str, Value]]:
+        """All names of a call: as its conditions see them, and with tensors in their storages."""
+        values = self.values(args)
+        for output in self.outputs:
+            given = outputs[output.index].storage if output.index < len(outputs) else None
+            values[output.name] = replace(cast(TensorType, values[output.name]), storage=given)
+        return values, {name: _placed(value, storage) for name, value in values.items()}
 
     def _environment(self, args: Mapping[str, object]) -> dict[str, Value]:
         unknown = [name for name in args if all(name != arg.name for arg in self.args)]

@@ -17,7 +17,9 @@ from codegen.spec import Arg, ArgType, Check, Let, Output
 from codegen.vocabulary import DType
 from codegen.yaml_reader import Entry, Scalar
 
-RESERVED = frozenset({"storage", "i", "inf", "dtypes", "storages", "kernel", "np"})
+# What `prefer` knows of a device: ops::DeviceFacts.
+DEVICE_FACTS = {"is_cpu": Kind.BOOL, "subgroup_size": Kind.INT}
+RESERVED = frozenset({"storage", "i", "inf", "dtypes", "storages", "kernel", "np", *DEVICE_FACTS})
 
 _TYPE = re.compile(
     r"(?P<base>tensor|int|float|bool|str)(?P<dtype><\w+>)?(?P<list>\[\d*\])?(?P<optional>\?)?"

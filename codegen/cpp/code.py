@@ -26,6 +26,8 @@ class Local:
 def _name(variable: Variable) -> str:
     if variable.origin is Origin.SPECIAL:
         return variable.name
+    if variable.origin is Origin.DEVICE:
+        return f"device.{variable.name}"
     return f"{variable.origin}_{variable.name}"
 
 

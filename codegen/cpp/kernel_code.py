@@ -58,6 +58,11 @@ class KernelCode:
         return self._function(self._kernel.when)
 
     @property
+    def prefer(self) -> dict[str, object] | None:
+        """Whether a device is better served by it than by the kernels after it."""
+        return self._function(self._kernel.prefer)
+
+    @property
     def repeat(self) -> dict[str, object] | None:
         """How many dispatches a call takes."""
         return self._function(self._kernel.repeat)

@@ -63,6 +63,7 @@ class Origin(StrEnum):
     LOOP = "it"
     SPECIAL = "special"
     AXIS = "axis"
+    DEVICE = "device"
 
 
 @dataclass(frozen=True, slots=True)

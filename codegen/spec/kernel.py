@@ -91,6 +91,7 @@ class Kernel:
     name: str
     template: str
     when: Expr | None
+    prefer: Expr | None  # whether a device is better served by this kernel than by those after it
     axes: tuple[Axis, ...]  # dtype, storage, then further ones
     where: Expr | None
     inserted: Expr | None  # which variants are for calls that no graph file spells out

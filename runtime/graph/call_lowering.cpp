@@ -42,7 +42,7 @@ Result<bool> CallLowering::CanCompute(const ops::OpEntry& op, const std::vector<
   const std::vector<uint32_t> outputs{output};
   const CallFrame frame(*op.op, args, outputs, plan_.tensors);
   SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                      ChooseKernel(index_, op, frame.call(), storage, device_));
+                      ChooseKernel(index_, op, frame.call(), storage, device_, kernels_));
   return search.choice.kernel != nullptr;
 }
 
@@ -52,7 +52,8 @@ Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
   NodeChoice best;
   for (const StorageChoice& choice : choices) {
     for (uint32_t output : outputs) tensor(output).desc.storage = choice.output;
-    SPIRLOOM_TRY_ASSIGN(KernelSearch search, ChooseKernel(index_, op, call, choice.node, device_));
+    SPIRLOOM_TRY_ASSIGN(KernelSearch search,
+                        ChooseKernel(index_, op, call, choice.node, device_, kernels_));
     if (search.choice.kernel != nullptr) return NodeChoice{std::move(search), choice.node};
     if (search.failure > best.search.failure) best.search = std::move(search);
   }

@@ -20,11 +20,13 @@ namespace spirloom::graph {
 
 // Owns a plan while it grows: adds tensors, and nodes with all that they need before them (copies
 // to another storage, packing), each made once. What the libraries or the device lack is noted, not
-// an error, so that one message can list all of it. `index` and `device` must outlive it.
+// an error, so that one message can list all of it. All that it is given must outlive it.
 class CallLowering {
  public:
-  CallLowering(const ops::OpIndex& index, const DeviceTraits& device)
-      : index_(index), device_(device) {}
+  // `kernels`: names of kernels to take where they can compute a call, as ChooseKernel() does.
+  CallLowering(const ops::OpIndex& index, const DeviceTraits& device,
+               const std::vector<std::string>& kernels)
+      : index_(index), device_(device), kernels_(kernels) {}
 
   Plan& plan() { return plan_; }
   MissingList& missing() { return missing_; }
@@ -85,6 +87,7 @@ class CallLowering {
 
   const ops::OpIndex& index_;
   const DeviceTraits& device_;
+  const std::vector<std::string>& kernels_;
   Plan plan_;
   MissingList missing_;
   std::string node_text_;

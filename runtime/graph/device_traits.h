@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/ops/eval.h"
+#include "runtime/ops/registry.h"
 #include "runtime/vulkan/device.h"
 
 namespace spirloom::graph {
@@ -13,7 +13,8 @@ namespace spirloom::graph {
 // A value, so that tests can plan for devices that they do not have. The defaults are the least
 // that Vulkan allows.
 struct DeviceTraits {
-  uint64_t capabilities = 0;                      // bit i: ops::Capability i
+  uint64_t capabilities = 0;  // bit i: ops::Capability i
+  ops::DeviceFacts facts;
   uint32_t vulkan_minor = 1;                      // the x of Vulkan 1.x
   uint64_t max_storage_buffer_range = 134217728;  // bytes
   uint64_t max_image_extent = 256;                // texels, in each dimension of a 3-D image

@@ -1,6 +1,7 @@
 #include "runtime/graph/kernel_choice.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "runtime/ops/capability.h"
@@ -61,6 +62,46 @@ Status FormulaError(const ops::Eval& eval) {
   return Status(StatusCode::kInvalidFile, eval.error());
 }
 
+KernelSearch Failure(ChoiceFailure failure, std::string detail = "") {
+  return {.choice = {}, .failure = failure, .detail = std::move(detail)};
+}
+
+// Whether the kernel can be used for the call.
+Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op,
+                               const ops::KernelInfo& kernel, const ops::Call& call,
+                               Storage storage, const DeviceTraits& device) {
+  if ((kernel.storages >> static_cast<uint32_t>(storage) & 1) == 0) {
+    return Failure(ChoiceFailure::kStorage);
+  }
+  ops::Eval eval;
+  const bool holds = kernel.when == nullptr || kernel.when(eval, call);
+  if (!eval.ok()) return FormulaError(eval);
+  if (!holds) return Failure(ChoiceFailure::kWhen);
+  if (!TensorsFit(kernel, call, storage, device)) return Failure(ChoiceFailure::kStorage);
+  const uint64_t key = kernel.variant_key(eval, call, storage);
+  if (!eval.ok()) return FormulaError(eval);
+  const std::optional<ops::Variant> variant = index.FindVariant(op, key);
+  if (!variant) return Failure(ChoiceFailure::kLibrary, ops::DescribeKey(kernel, key));
+  SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
+  const std::string lacking = Lacking(*variant->row, device);
+  if (!lacking.empty()) {
+    return Failure(ChoiceFailure::kDevice, std::string(variant->name) + " needs " + lacking);
+  }
+  return KernelSearch{.choice = {&kernel, *variant}, .failure = ChoiceFailure::kNone, .detail = ""};
+}
+
+enum class Rank : uint8_t { kNone, kPossible, kPreferred, kWanted };
+
+Result<Rank> RankOf(const ops::KernelInfo& kernel, const ops::Call& call,
+                    const DeviceTraits& device, const std::vector<std::string>& wanted) {
+  if (std::ranges::find(wanted, kernel.name) != wanted.end()) return Rank::kWanted;
+  if (kernel.prefer == nullptr) return Rank::kPreferred;
+  ops::Eval eval;
+  const bool preferred = kernel.prefer(eval, call, device.facts);
+  if (!eval.ok()) return FormulaError(eval);
+  return preferred ? Rank::kPreferred : Rank::kPossible;
+}
+
 }  // namespace
 
 Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& tensor,
@@ -71,41 +112,23 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
 
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
                                   const ops::Call& call, Storage storage,
-                                  const DeviceTraits& device) {
+                                  const DeviceTraits& device,
+                                  const std::vector<std::string>& wanted) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
-  const auto fail = [&](ChoiceFailure failure, const std::string& detail) {
-    if (failure <= search.failure) return;
-    search.failure = failure;
-    search.detail = detail;
-  };
+  Rank best = Rank::kNone;
   for (const ops::KernelInfo& kernel : op.op->kernels) {
-    if ((kernel.storages >> static_cast<uint32_t>(storage) & 1) == 0) continue;
-    ops::Eval eval;
-    const bool holds = kernel.when == nullptr || kernel.when(eval, call);
-    if (!eval.ok()) return FormulaError(eval);
-    if (!holds) {
-      fail(ChoiceFailure::kWhen, "");
+    SPIRLOOM_TRY_ASSIGN(KernelSearch found, TryKernel(index, op, kernel, call, storage, device));
+    if (found.choice.kernel == nullptr) {
+      // The last of equal failures is that of the kernel for every device.
+      if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
       continue;
     }
-    if (!TensorsFit(kernel, call, storage, device)) continue;
-    const uint64_t key = kernel.variant_key(eval, call, storage);
-    if (!eval.ok()) return FormulaError(eval);
-    const std::optional<ops::Variant> variant = index.FindVariant(op, key);
-    if (!variant) {
-      fail(ChoiceFailure::kLibrary, ops::DescribeKey(kernel, key));
-      continue;
-    }
-    SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
-    const std::string lacking = Lacking(*variant->row, device);
-    if (!lacking.empty()) {
-      fail(ChoiceFailure::kDevice, std::string(variant->name) + " needs " + lacking);
-      continue;
-    }
-    search.choice = {&kernel, *variant};
-    search.failure = ChoiceFailure::kNone;
-    search.detail.clear();
-    return search;
+    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call, device, wanted));
+    if (rank <= best) continue;
+    best = rank;
+    search = std::move(found);
+    if (rank == Rank::kWanted || (rank == Rank::kPreferred && wanted.empty())) break;
   }
   return search;
 }

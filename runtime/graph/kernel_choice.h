@@ -3,6 +3,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_KERNEL_CHOICE_H_
 
 #include <string>
+#include <vector>
 
 #include "runtime/graph/device_traits.h"
 #include "runtime/ops/op_index.h"
@@ -35,13 +36,15 @@ struct KernelSearch {
 Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& tensor,
                        Storage storage);
 
-// Takes the first kernel, in order of preference, that has `storage` for all tensors, can compute
-// the call, and whose variant the library holds and the device can run. Tensors with a storage of
-// their own have it in their TensorDesc. Fails with kInvalidFile when a formula fails, with
+// Chooses among the kernels that have `storage` for all tensors, can compute the call, and whose
+// variant the library holds and the device can run: one that `wanted` names, else the first that
+// the device prefers, else the first. Tensors with a storage of their own have it in their
+// TensorDesc. Fails with kInvalidFile when a formula fails, with
 // kInternal when registry and variant disagree.
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
                                   const ops::Call& call, Storage storage,
-                                  const DeviceTraits& device);
+                                  const DeviceTraits& device,
+                                  const std::vector<std::string>& wanted);
 
 }  // namespace spirloom::graph
 

@@ -14,11 +14,11 @@ namespace {
 class Lowering {
  public:
   Lowering(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
-           Storage storage)
+           const LoweringOptions& options)
       : graph_(graph),
         index_(index),
-        storage_(storage == Storage::kAuto ? Storage::kBuffer : storage),
-        calls_(index, device),
+        storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
+        calls_(index, device, options.kernels),
         home_(graph.tensors.size(), kNoTensor) {}
 
   Result<Plan> Run() {
@@ -170,8 +170,8 @@ class Lowering {
 }  // namespace
 
 Result<Plan> Lower(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
-                   Storage storage) {
-  return Lowering(graph, index, device, storage).Run();
+                   const LoweringOptions& options) {
+  return Lowering(graph, index, device, options).Run();
 }
 
 }  // namespace spirloom::graph

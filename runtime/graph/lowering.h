@@ -3,6 +3,9 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_LOWERING_H_
 #define SPIRLOOM_RUNTIME_GRAPH_LOWERING_H_
 
+#include <string>
+#include <vector>
+
 #include "runtime/graph/device_traits.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/plan.h"
@@ -11,15 +14,19 @@
 
 namespace spirloom::graph {
 
-// Lowers `graph` for the device. `storage` is what tensors get that do not ask for one; kAuto is
-// buffer. Fails with
+struct LoweringOptions {
+  Storage storage = Storage::kAuto;  // of tensors that do not ask for one; kAuto is buffer
+  std::vector<std::string> kernels;  // to take wherever they can compute a call
+};
+
+// Lowers `graph` for the device. Fails with
 //   kNotFound, listing every op and variant that `index` lacks and how to add them;
 //   kUnsupported for a call that no kernel can compute, or that this device cannot;
 //   kInvalidFile, naming the node, when arguments do not fit an op's schema, or when the declared
 //   shape or dtype of an output is not what the op computes.
 // The plan refers to `index`.
 Result<Plan> Lower(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
-                   Storage storage);
+                   const LoweringOptions& options);
 
 }  // namespace spirloom::graph
 

@@ -45,8 +45,8 @@ class ModelBuilder {
 
   Result<std::unique_ptr<ModelState>> Build() {
     const graph::DeviceTraits traits = graph::DeviceTraits::Of(device());
-    SPIRLOOM_TRY_ASSIGN(plan_,
-                        graph::Lower(graph_, state_->runtime->index, traits, options_.storage));
+    const graph::LoweringOptions lowering{.storage = options_.storage, .kernels = options_.kernels};
+    SPIRLOOM_TRY_ASSIGN(plan_, graph::Lower(graph_, state_->runtime->index, traits, lowering));
     SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, traits));
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);

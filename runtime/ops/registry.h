@@ -51,6 +51,12 @@ struct OperandInfo {
   size_t pack_arg_count;
 };
 
+// What a kernel's `prefer` may ask of the device.
+struct DeviceFacts {
+  bool is_cpu = false;  // a software implementation
+  int64_t subgroup_size = 1;
+};
+
 // One way to compute an op: a shader in several variants, and how to call it.
 struct KernelInfo {
   const char* name;  // "conv2d_pointwise"; variant ids begin with it
@@ -61,6 +67,8 @@ struct KernelInfo {
   uint32_t constant_count;
   // Whether this kernel can compute the call. Null: always.
   bool (*when)(Eval&, const Call&);
+  // Whether the device is better served by this kernel than by those after it. Null: always.
+  bool (*prefer)(Eval&, const Call&, const DeviceFacts& device);
   // The VariantRow::key for the call; `storage` is the node's.
   uint64_t (*variant_key)(Eval&, const Call&, Storage storage);
   // How many dispatches the call takes. Null: 1.

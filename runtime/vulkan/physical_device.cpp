@@ -85,7 +85,9 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
   add(VK_SUBGROUP_FEATURE_VOTE_BIT, Capability::kSubgroupVote);
   add(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT, Capability::kSubgroupArithmetic);
   add(VK_SUBGROUP_FEATURE_BALLOT_BIT, Capability::kSubgroupBallot);
-  add(VK_SUBGROUP_FEATURE_SHUFFLE_BIT, Capability::kSubgroupShuffle);
+  // Kernels shuffle within 8 lanes.
+  if (subgroup.subgroupSize >= 8)
+    add(VK_SUBGROUP_FEATURE_SHUFFLE_BIT, Capability::kSubgroupShuffle);
   return bits;
 }
 

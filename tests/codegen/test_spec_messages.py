@@ -37,7 +37,7 @@ MISTAKES = [
         "kernel:\n  grids: 1\n",
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
-        "are: name, template, when, dtypes, storages, no_storage, axes, where, inserted, "
+        "are: name, template, when, prefer, dtypes, storages, no_storage, axes, where, inserted, "
         "tensors, params, push, "
         "constants, workgroup, grid, repeat, needs, portable.",
     ),
@@ -48,6 +48,13 @@ MISTAKES = [
         "2:1",
         "A spec has either 'kernel' or 'kernels'.",
     ),
+    (
+        "  params: {expr",
+        "  prefer: is_cpu and subgroup_size == a.rank\n  params: {expr",
+        "10:3",
+        "Kernel 'add' is the last; it must serve every device, without 'prefer'.",
+    ),
+    ("  params: {expr", "  when: is_cpu\n  params: {expr", "12:9", "Name 'is_cpu' is unknown here; known names are: a, b, alpha, y."),
     # Arguments.
     (
         "b: tensor",

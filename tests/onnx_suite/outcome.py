@@ -91,6 +91,7 @@ def _runs(case: SuiteCase, number: int, data: DataSet, imported: Imported) -> It
             id=f"{case.group}/{case.name}/{number}/{storage}",
             op=_operators(graph),
             variant=None,
+            kernel=None,
             storage=storage,
             graph=packed,
             inputs=inputs,

@@ -28,6 +28,12 @@ std::vector<std::span<const std::byte>> InputsOf(const schema::Case& test) {
   return inputs;
 }
 
+ModelOptions OptionsOf(const schema::Case& test) {
+  ModelOptions options{.storage = static_cast<Storage>(test.storage()), .kernels = {}};
+  if (test.kernel() != nullptr) options.kernels.push_back(test.kernel()->str());
+  return options;
+}
+
 CaseOutputs::CaseOutputs(const schema::Case& test) : case_(test) {
   for (const schema::CaseTensor* expected : *test.expected()) {
     bytes_.emplace_back(DataOf(*expected).size(), std::byte{0xFF});

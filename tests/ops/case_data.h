@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schema/cases_generated.h"
+#include "spirloom/model.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
 
@@ -23,6 +24,9 @@ Shape ShapeOf(const schema::CaseTensor& tensor);
 // The graph file, and what its inputs are to hold.
 std::span<const std::byte> GraphOf(const schema::Case& test);
 std::vector<std::span<const std::byte>> InputsOf(const schema::Case& test);
+
+// The storage and the kernel that it is to run with.
+ModelOptions OptionsOf(const schema::Case& test);
 
 // Room for what a case's graph computes; NaN until it has run. Refers to the case.
 class CaseOutputs {

@@ -58,7 +58,7 @@ Status CheckDispatched(const Model& model, const schema::Case& test) {
 }
 
 Status RunModel(const Runtime& runtime, const schema::Case& test) {
-  const ModelOptions options{.storage = static_cast<Storage>(test.storage())};
+  const ModelOptions options = OptionsOf(test);
   SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, GraphOf(test), options));
   SPIRLOOM_TRY(CheckSignature(model.inputs(), *test.inputs(), "input"));
   SPIRLOOM_TRY(CheckSignature(model.outputs(), *test.expected(), "output"));

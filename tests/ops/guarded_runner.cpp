@@ -15,7 +15,7 @@ namespace {
 
 Status Run(const Runtime& runtime, const schema::Case& test, const graph::Graph& graph,
            graph::TensorWatch* watch, CaseOutputs& outputs) {
-  const ModelOptions options{.storage = static_cast<Storage>(test.storage())};
+  const ModelOptions options = OptionsOf(test);
   SPIRLOOM_TRY_ASSIGN(const auto model,
                       internal::BuildModel(runtime.state(), graph, options,
                                            internal::BestHostAccess(*runtime.state()), watch));

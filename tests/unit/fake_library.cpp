@@ -26,7 +26,7 @@ using ops::Value;
 constexpr uint32_t kBufferBit = 1u << static_cast<uint32_t>(Storage::kBuffer);
 constexpr uint32_t kTextureBit = 1u << static_cast<uint32_t>(Storage::kTexture3D);
 
-enum KernelIndex : uint32_t { kAdd, kSum, kView, kLinear, kPack, kInt8, kCopy };
+enum KernelIndex : uint32_t { kAdd, kSum, kView, kLinear, kPack, kInt8, kCopy, kSumWide };
 
 OperandInfo Input(const char* name, uint8_t index, Storage storage = Storage::kAuto) {
   OperandInfo operand{};
@@ -102,7 +102,7 @@ KernelInfo MakeKernel(const char* name, std::span<const OperandInfo> operands, u
   return kernel;
 }
 
-OpInfo MakeOp(const char* name, std::span<const ArgInfo> args, const KernelInfo& kernel,
+OpInfo MakeOp(const char* name, std::span<const ArgInfo> args, std::span<const KernelInfo> kernels,
               void (*infer)(Eval&, const Call&, std::span<TensorDesc>), int32_t view_of = -1) {
   OpInfo op{};
   op.name = op.short_name = name;
@@ -110,7 +110,7 @@ OpInfo MakeOp(const char* name, std::span<const ArgInfo> args, const KernelInfo&
   op.output_count = 1;
   op.infer = infer;
   op.view_of = view_of;
-  op.kernels = {&kernel, 1};
+  op.kernels = kernels;
   return op;
 }
 
@@ -128,7 +128,17 @@ const std::array<OperandInfo, 3> kLinearOperands{Input("x", 0), Packed("w", 1), 
 const std::array<OperandInfo, 2> kCopyOperands{Input("x", 0), Output(/*own_storage=*/true)};
 
 const KernelInfo kAddKernel = MakeKernel<kAdd>("add", kBinary, kBufferBit | kTextureBit);
-const KernelInfo kSumKernel = MakeKernel<kSum>("sum", kUnary, kBufferBit);
+// Preferred in subgroups of 32.
+KernelInfo MakeSumWide() {
+  KernelInfo kernel = MakeKernel<kSumWide>("sum_wide", kUnary, kBufferBit);
+  kernel.prefer = [](Eval&, const Call&, const ops::DeviceFacts& device) {
+    return device.subgroup_size == 32;
+  };
+  return kernel;
+}
+
+const std::array<KernelInfo, 2> kSumKernels{MakeSumWide(),
+                                            MakeKernel<kSum>("sum", kUnary, kBufferBit)};
 const KernelInfo kViewKernel = MakeKernel<kView>("view", kUnary, kBufferBit);
 const KernelInfo kLinearKernel =
     MakeKernel<kLinear>("linear", kLinearOperands, kBufferBit | kTextureBit);
@@ -138,13 +148,13 @@ const KernelInfo kCopyKernel = MakeKernel<kCopy>("copy", kCopyOperands, kBufferB
 
 // In order of name.
 const std::array<OpInfo, 7> kOps{
-    MakeOp("spirloom.copy", kXAndDType, kCopyKernel, InferLikeFirst),
-    MakeOp("test.add", kTwoTensors, kAddKernel, InferBroadcast),
-    MakeOp("test.int8", kX, kInt8Kernel, InferLikeFirst),
-    MakeOp("test.linear", kTwoTensors, kLinearKernel, InferLikeFirst),
-    MakeOp("test.pack", kX, kPackKernel, InferLikeFirst),
-    MakeOp("test.sum", kX, kSumKernel, InferLikeFirst),
-    MakeOp("test.view", kXAndShape, kViewKernel, InferView, /*view_of=*/0)};
+    MakeOp("spirloom.copy", kXAndDType, {&kCopyKernel, 1}, InferLikeFirst),
+    MakeOp("test.add", kTwoTensors, {&kAddKernel, 1}, InferBroadcast),
+    MakeOp("test.int8", kX, {&kInt8Kernel, 1}, InferLikeFirst),
+    MakeOp("test.linear", kTwoTensors, {&kLinearKernel, 1}, InferLikeFirst),
+    MakeOp("test.pack", kX, {&kPackKernel, 1}, InferLikeFirst),
+    MakeOp("test.sum", kX, kSumKernels, InferLikeFirst),
+    MakeOp("test.view", kXAndShape, {&kViewKernel, 1}, InferView, /*view_of=*/0)};
 
 PackBytes MakeVariants() {
   using enum Storage;
@@ -161,7 +171,7 @@ PackBytes MakeVariants() {
       variants[KeyOf(kCopy, DType::kF32, storage, to)] = {2, 0};
     }
   }
-  for (KernelIndex kernel : {kSum, kView, kPack}) {
+  for (KernelIndex kernel : {kSum, kSumWide, kView, kPack}) {
     variants[KeyOf(kernel, DType::kF32, kBuffer)] = {2, 0};
   }
   variants[KeyOf(kInt8, DType::kF32, kBuffer)] = {

@@ -19,10 +19,11 @@ constexpr int kBuffer = static_cast<int>(Storage::kBuffer);
 constexpr int kTexture = static_cast<int>(Storage::kTexture3D);
 
 Result<Plan> LowerFile(const FileGraph& file, Storage storage = Storage::kAuto,
-                       const DeviceTraits& device = {}) {
+                       const DeviceTraits& device = {},
+                       const std::vector<std::string>& kernels = {}) {
   const std::vector<std::byte> bytes = file.Write();
   SPIRLOOM_TRY_ASSIGN(const Graph graph, ParseGraph(bytes));
-  return Lower(graph, FakeIndex(), device, storage);
+  return Lower(graph, FakeIndex(), device, {.storage = storage, .kernels = kernels});
 }
 
 // "add@buffer copy@texture3d ..." in order; constant nodes in parentheses.
@@ -71,6 +72,22 @@ TEST(Lowering, BuffersNeedNoCopies) {
   EXPECT_THAT(NodesOf(*plan), ElementsAre("add@buffer", "add@buffer"));
   EXPECT_EQ(plan->tensors[plan->outputs[0]].output, 0);
   EXPECT_EQ(plan->layout_copies, 0u);
+}
+
+TEST(Lowering, KernelIsTheWantedThenThePreferredOne) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  b.file.outputs = {b.Call("test.sum", {TensorArg(x)}, {2, 3})};
+  DeviceTraits wide;
+  wide.facts.subgroup_size = 32;
+  const auto nodes = [&](const DeviceTraits& device, const std::vector<std::string>& kernels) {
+    Result<Plan> plan = LowerFile(b.file, Storage::kAuto, device, kernels);
+    return plan.ok() ? NodesOf(*plan) : std::vector{plan.status().message()};
+  };
+  EXPECT_THAT(nodes({}, {}), ElementsAre("sum@buffer"));
+  EXPECT_THAT(nodes(wide, {}), ElementsAre("sum_wide@buffer"));
+  EXPECT_THAT(nodes({}, {"sum_wide"}), ElementsAre("sum_wide@buffer"));
+  EXPECT_THAT(nodes(wide, {"no_such", "sum"}), ElementsAre("sum@buffer"));
 }
 
 TEST(Lowering, TexturesAreCopiedInAndOutOnce) {

@@ -54,6 +54,9 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                  "Where tensors live that do not ask for a storage: auto, buffer or texture3d")
       ->option_text("STORAGE")
       ->check(CLI::IsMember(&storages));
+  app.add_option("--kernel", options.kernels,
+                 "A kernel to take wherever it can compute a call; repeat for more")
+      ->type_name("NAME");
   app.add_option("--cache-dir", options.cache_dir,
                  "Folder of the pipeline cache; 'none' for no cache")
       ->option_text("DIR");

@@ -23,6 +23,7 @@ struct Options {
   int warmup = 0;
   std::string device;
   Storage storage = Storage::kAuto;
+  std::vector<std::string> kernels;
   std::string cache_dir;
   bool profile = false;
   bool plan = false;

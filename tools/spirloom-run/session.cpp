@@ -106,6 +106,7 @@ Status RunSession(const Options& options) {
 
   ModelOptions model_options;
   model_options.storage = options.storage;
+  model_options.kernels = options.kernels;
   model_options.profile = options.profile || !options.trace.empty();
   SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
   if (options.plan) {

@@ -33,6 +33,7 @@ class Case:
     id: str
     op: str
     variant: str | None
+    kernel: str | None
     storage: Storage
     graph: bytes
     inputs: tuple[NamedArray, ...]
@@ -61,12 +62,15 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     graph = _blob(builder, case.graph)
     id_, op = builder.CreateString(case.id), builder.CreateString(case.op)
     variant = None if case.variant is None else builder.CreateString(case.variant)
+    kernel = None if case.kernel is None else builder.CreateString(case.kernel)
     unfinished = builder.CreateString(case.unfinished) if case.unfinished else 0
     fb_case.Start(builder)
     fb_case.AddId(builder, id_)
     fb_case.AddOp(builder, op)
     if variant is not None:
         fb_case.AddVariant(builder, variant)
+    if kernel is not None:
+        fb_case.AddKernel(builder, kernel)
     fb_case.AddStorage(builder, case.storage.code)
     fb_case.AddGraph(builder, graph)
     fb_case.AddInputs(builder, inputs)

@@ -57,7 +57,7 @@ def _run(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
         for arg in op.args
     }
     outputs = tuple(_placed(op, variant, op.infer(args)))
-    if op.select(args, variant.storage, outputs) is not variant:
+    if not op.computes(variant, args, outputs):
         return None
     tensors = [*_tensors(args), *outputs]
     if not all(_fits(tensor) for tensor in tensors) or _falls_back(tensors, outputs):

@@ -33,6 +33,7 @@ def _make_case(run: Run, arrays: Arrays) -> Case:
         id=run.id,
         op=run.op.name,
         variant=run.variant.id,
+        kernel=run.variant.kernel.name,
         storage=run.variant.storage,
         graph=graph_file.to_bytes(built.graph),
         inputs=built.inputs,

@@ -19,6 +19,9 @@ struct ModelOptions {
   // The storage of tensors that do not ask for one. kAuto chooses per device (buffer on a CPU
   // device).
   Storage storage = Storage::kAuto;
+  // Names of kernels (spirloom-ops lists them) to take wherever they can compute a call, instead of
+  // what the library prefers on the device: for tests and measurements.
+  std::vector<std::string> kernels;
   // Records GPU timestamps around each dispatch, for Profile().
   bool profile = false;
 };
