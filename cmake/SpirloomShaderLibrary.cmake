@@ -62,7 +62,7 @@ function(spirloom_add_shader_library name)
 
   add_custom_command(
     OUTPUT "${out}/manifest.json" ${sources}
-    BYPRODUCTS "${out}/glsl.digest"
+    BYPRODUCTS "${out}/glsl.digest" "${out}/operators.json"
     COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
             --function "${arg_FUNCTION}" --depfile "${out}/codegen.d"
     DEPENDS ${inputs}

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.catalog import ONNX_OPERATORS, catalogue_text
 from codegen.cpp import CppWriter
 from codegen.errors import ErrorList
 from codegen.library import load_library
@@ -50,6 +51,7 @@ def generate(request: Request) -> list[str]:
         output.write(name, text)
     output.write("manifest.json", manifest_text(request.library, digest, library.variants))
     output.write("glsl.digest", _glsl_digest(shaders))
+    output.write("operators.json", catalogue_text(library))
     output.remove_stale(_STALE)
     if request.depfile is not None:
         _write_depfile(request, library)
@@ -86,7 +88,8 @@ def _write_depfile(request: Request, library: Library) -> None:
     inputs = {source.path for source in (*library.specs, *library.templates.files.values())}
     if request.selection is not None:
         inputs.add(request.selection)
-    inputs |= set(_CODEGEN.rglob("*.py")) | set(_CPP_TEMPLATES.glob("*.j2"))
+    inputs |= {*_CODEGEN.rglob("*.py"), *_CPP_TEMPLATES.glob("*.j2")}
+    inputs |= {ONNX_OPERATORS} if ONNX_OPERATORS.is_file() else set()
     target = _escaped(request.out.resolve() / "manifest.json")
     lines = " \\\n  ".join(_escaped(path.resolve()) for path in sorted(inputs))
     data = f"{target}: \\\n  {lines}\n".encode()

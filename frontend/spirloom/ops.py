@@ -38,6 +38,10 @@ class OpLibrary:
         """Whether the operator exists."""
         return op in self._ops
 
+    def is_view(self, op: str) -> bool:
+        """Whether the operator's output shares the elements of an input."""
+        return self._spec(op).view_of is not None
+
     def _spec(self, op: str) -> Op:
         if op not in self._ops:
             raise OpError(f"it needs the operator {op}, which has no spec in op_specs/")

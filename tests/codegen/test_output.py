@@ -56,6 +56,7 @@ def test_products(project: Project) -> None:
         "glsl/add_f32_buffer.glsl",
         "glsl/add_f32_texture3d.glsl",
         "manifest.json",
+        "operators.json",
     ]
 
 

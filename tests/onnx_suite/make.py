@@ -1,7 +1,8 @@
 """Makes the case pack of ONNX's backend suite, and the page about it.
 
-  python -m tests.onnx_suite.make --suite DIR --cases OUT.slcases --page OUT.md
-  python -m tests.onnx_suite.make --suite DIR --page generated/onnx_suite.md --update
+  python -m tests.onnx_suite.make --suite DIR --cases OUT.slcases --page OUT.md --operators OUT.txt
+  python -m tests.onnx_suite.make --suite DIR --page generated/onnx_suite.md
+                                  --operators generated/onnx_operators.txt --update
 
 With --update a case that passed and does not any more is an error, and nothing is written; remove
 its line from the page to give it up.
@@ -18,6 +19,7 @@ from spirloom.errors import ImportFailure
 from spirloom.graph_file import replaced
 from spirloom.ops import OpLibrary
 
+from tests.onnx_suite.operators import operators_text
 from tests.onnx_suite.outcome import outcomes
 from tests.onnx_suite.table import read_passed, render
 
@@ -29,6 +31,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--suite", type=Path, required=True, help="the suite's folder `data`")
     parser.add_argument("--cases", type=Path, help="the case pack to write")
     parser.add_argument("--page", type=Path, required=True, help="the page to write")
+    parser.add_argument("--operators", type=Path, required=True, help="what operators become")
     parser.add_argument("--update", action="store_true", help="refuse to lose a case")
     return parser.parse_args()
 
@@ -41,7 +44,9 @@ def lost(before: str, after: str) -> list[str]:
 def main() -> int:
     arguments = parse_arguments()
     try:
-        found = list(outcomes(arguments.suite, OpLibrary()))
+        library = OpLibrary()
+        found = list(outcomes(arguments.suite, library))
+        operators = operators_text(found, library)
     except ImportFailure as error:
         print(error, file=sys.stderr)
         return 1
@@ -56,6 +61,8 @@ def main() -> int:
             stream.write(case_pack.to_bytes(case for outcome in found for case in outcome.runs))
     with replaced(arguments.page) as stream:
         stream.write(page.encode())
+    with replaced(arguments.operators) as stream:
+        stream.write(operators.encode())
     return 0
 
 

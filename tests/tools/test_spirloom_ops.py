@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.tools.programs import Program
 
+ROOT = Path(__file__).resolve().parents[2]
 SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 
 
@@ -28,6 +30,31 @@ def test_json_is_json(spirloom_ops: Program) -> None:
     done = spirloom_ops("--json")
     assert done.returncode == 0, done.stderr
     assert "add_f32_texture3d" in json.dumps(json.loads(done.stdout))
+
+
+def test_json_and_the_page_of_operators_agree(spirloom_ops: Program) -> None:
+    """What the registry of the binary says is what the page says that was made from the specs."""
+    listed = json.loads(spirloom_ops("--json").stdout)["ops"]
+    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[`(.+?)`\]\((.+?)\) \| `` (.+?) `` \| (.*) \|$", page, re.MULTILINE)
+    assert [name for name, *_ in rows] == [op["op"] for op in listed]
+    for (_, spec, signature, rest), op in zip(rows, listed, strict=True):
+        cells = re.split(r"(?<!\\) \| ", rest)
+        assert spec == f"../{op['spec']}"
+        assert re.findall(r"(\w+): ", signature) == op["args"]
+        ids = [variant["id"] for kernel in op["kernels"] for variant in kernel["variants"]]
+        assert len(ids) == int(cells[6]) == op["variants"]
+        assert cells[1:6] == [
+            ", ".join(op["dtypes"]),
+            ", ".join(op["storages"]),
+            op["dynamic_shapes"],
+            ", ".join(op["onnx"]),
+            ", ".join(name.removesuffix(".glsl.j2") for name in op["templates"]),
+        ]
+        for storage in op["storages"]:
+            assert any(storage in name for name in ids)
+        for dtype in op["dtypes"]:
+            assert any(f"_{dtype}_" in name for name in ids)
 
 
 def test_extracts_modules(spirloom_ops: Program, tmp_path: Path) -> None:

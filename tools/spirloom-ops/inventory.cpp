@@ -36,7 +36,8 @@ std::vector<OpInventory> TakeInventory(const ops::OpIndex& index, const std::str
   for (const ops::OpEntry& entry : index.ops()) {
     const ops::OpInfo& op = *entry.op;
     if (!MatchesGlob(glob, op.name) && !MatchesGlob(glob, op.short_name)) continue;
-    OpInventory& item = inventory.emplace_back(OpInventory{op.name, op.short_name, {}});
+    OpInventory& item = inventory.emplace_back(OpInventory{op.name, op.short_name, {}, {}});
+    for (const ops::ArgInfo& arg : op.args) item.args.emplace_back(arg.name);
     for (const ops::KernelInfo& kernel : op.kernels) {
       item.kernels.push_back(DescribeKernel(index.libraries()[entry.library].pack, kernel));
     }

@@ -27,6 +27,7 @@ struct KernelEntry {
 struct OpInventory {
   std::string op;
   std::string short_name;
+  std::vector<std::string> args;
   std::vector<KernelEntry> kernels;
 };
 

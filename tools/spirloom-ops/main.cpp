@@ -6,6 +6,7 @@
 
 #include "spirloom/library.h"
 #include "tools/spirloom-ops/arguments.h"
+#include "tools/spirloom-ops/catalogue.h"
 #include "tools/spirloom-ops/inventory.h"
 #include "tools/spirloom-ops/report.h"
 
@@ -30,7 +31,7 @@ int Main(int argc, char** argv) {
     const Status status = ExtractModules(inventory, arguments->extract);
     if (!status.ok()) return Fail(status.message(), 2);
   }
-  const std::string report = arguments->json ? ToJson(inventory) : ToTable(inventory);
+  const std::string report = arguments->json ? ToJson(inventory, Catalogue()) : ToTable(inventory);
   std::fputs(report.c_str(), stdout);
   return 0;
 }

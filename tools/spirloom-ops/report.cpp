@@ -63,8 +63,9 @@ std::string ToTable(const std::vector<OpInventory>& ops) {
          std::to_string(totals.module_bytes) + " bytes)\n";
 }
 
-std::string ToJson(const std::vector<OpInventory>& ops) {
+std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalogue) {
   using nlohmann::ordered_json;
+  const auto facts = ordered_json::parse(catalogue);
   const Totals totals = Sum(ops);
   ordered_json root;
   root["totals"] = {{"ops", totals.ops},           {"kernels", totals.kernels},
@@ -83,7 +84,10 @@ std::string ToJson(const std::vector<OpInventory>& ops) {
       }
       kernels.push_back({{"name", kernel.name}, {"variants", variants}});
     }
-    root["ops"].push_back({{"op", op.op}, {"short_name", op.short_name}, {"kernels", kernels}});
+    ordered_json entry = {{"op", op.op}, {"short_name", op.short_name}, {"args", op.args}};
+    if (const auto known = facts.find(op.op); known != facts.end()) entry.update(*known);
+    entry["kernels"] = std::move(kernels);
+    root["ops"].push_back(std::move(entry));
   }
   return root.dump(2) + "\n";
 }
