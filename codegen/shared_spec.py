@@ -10,7 +10,7 @@ _KEYS = ("args", "let", "checks", "outputs")
 
 
 def completed(fields: Fields, templates: Templates) -> Fields:
-    """The spec over what its first kernel's template shares; the checks of both hold."""
+    """The spec over what the first template that shares something does; the checks of both hold."""
     shared = _shared(fields, templates)
     if shared is None:
         return fields
@@ -27,8 +27,10 @@ def completed(fields: Fields, templates: Templates) -> Fields:
 
 
 def _shared(fields: Fields, templates: Templates) -> Node | None:
-    kernels = [fields.get("kernel"), *fields.items("kernels")]
-    first = next((kernel for kernel in kernels if isinstance(kernel, Mapping)), None)
-    template = first.get("template") if first else None
-    sidecar = templates.sidecar(template.text) if isinstance(template, Scalar) else None
-    return sidecar.get("spec") if sidecar else None
+    for kernel in (fields.get("kernel"), *fields.items("kernels")):
+        template = kernel.get("template") if isinstance(kernel, Mapping) else None
+        sidecar = templates.sidecar(template.text) if isinstance(template, Scalar) else None
+        shared = sidecar.get("spec") if sidecar else None
+        if shared is not None:
+            return shared
+    return None

@@ -70,6 +70,10 @@ def test_every_operator_is_compared(op: Op) -> None:
     )
 
 
+def test_every_form_is_an_operators() -> None:
+    assert {*FORMS, *NO_COUNTERPART} <= {*LIBRARY.ops}
+
+
 @pytest.mark.parametrize("run", cases())
 def test_reference(run: Run) -> None:
     """The reference equals PyTorch's operator: floats in double precision, integers exactly."""

@@ -1,0 +1,19 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+#define TYPE int
+
+int apply(TYPE x) {
+  return abs(x);
+}
+
+void main() {
+  int i = flat_index();
+  ivec4 sizes = IVEC4(y_sizes);
+  if (i >= texel_count(sizes)) return;
+  ivec4 nchw = texel_nchw(i, sizes);
+  ivec3 place = texel_place(nchw, sizes);
+  ivec4 x = x_texel(place);
+  y_put_texel(place, ivec4(apply(x.x), apply(x.y), apply(x.z), apply(x.w)), sizes.y - nchw.y);
+}

@@ -1,0 +1,21 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+int value(int i) {
+  int row = i;
+  int column = take(row, columns);
+  int sum = int(0);
+  int batch = row;
+  int within = take(batch, row_count);
+  ivec2 from = ivec2(batch);
+  ivec4 left = dense_position((from.x * row_count + within) * depth, IVEC4(a_sizes));
+  ivec4 right = dense_position(from.y * depth * columns + column, IVEC4(b_sizes));
+  for (int k = 0; k < depth; k++) {
+    left.w = k;
+    right.z = k;
+    sum += a_nchw(left, IVEC4(a_sizes)) * b_nchw(right, IVEC4(b_sizes));
+  }
+  return with_addend(sum, ivec3(batch, within, column));
+}
+

@@ -1,0 +1,40 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+// The window of an output along dim d: its first place, which may lie before x, its end, and the step from place to place.
+void window_of(int at, int d, out int first, out int last, out int step) {
+  first = at * stride[d] - padding[d];
+  last = min(first + window[d], size[d] + padding[d]);
+  step = 1;
+}
+
+float value(int i) {
+  ivec3 first, last, step;
+  for (int d = 2; d >= 0; d--) {
+    int a, b, c;
+    window_of(take(i, out_size[d]), d, a, b, c);
+    first[d] = a;
+    last[d] = b;
+    step[d] = c;
+  }
+  int plane = i * size[0] * size[1] * size[2];
+  ivec3 extent = last - first;
+  first = max(first, ivec3(0));
+  last = min(last, ivec3(size[0], size[1], size[2]));
+  if (count_padding == 0) extent = last - first;
+  float sum = 0.0;
+  for (int d = first.x; d < last.x; d += step.x) {
+    for (int h = first.y; h < last.y; h += step.y) {
+      float row = 0.0;
+      for (int w = first.z; w < last.z; w += step.z) {
+        int at = (d * size[1] + h) * size[2] + w;
+        float v = x_flat(plane + at, IVEC4(x_sizes));
+        row += v;
+      }
+      sum += row;
+    }
+  }
+  return sum / float(extent.x * extent.y * extent.z);
+}
+

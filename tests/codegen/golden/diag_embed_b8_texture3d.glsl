@@ -1,0 +1,11 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+bool value(int i) {
+  int column = take(i, size);
+  int row = take(i, size);
+  if (column - row != diagonal) return bool(0);
+  return x_flat(i * count + min(row, column), IVEC4(x_sizes));
+}
+

@@ -1,0 +1,14 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+bool value(int i) {
+  int within = take(i, inner);
+  int from = divide(i, points);
+  for (int d = 0; d < indexed; d++) {
+    int at = index_at(i * indexed + d);
+    from = from * sizes[d] + clamp(at < 0 ? at + sizes[d] : at, 0, sizes[d] - 1);
+  }
+  return x_flat(from * inner + within, IVEC4(x_sizes));
+}
+

@@ -1,0 +1,16 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+float value(int i) {
+  int rest = i;
+  take(rest, inner);
+  int channel = take(rest, channels);
+  float sum = 0.0;
+  for (int c = max(channel - before, 0); c < min(channel - before + size, channels); c++) {
+    float v = x_flat(i + (c - channel) * inner, IVEC4(y_sizes));
+    sum += v * v;
+  }
+  return x_flat(i, IVEC4(y_sizes)) / power(k + alpha * sum / float(size), beta);
+}
+

@@ -1,0 +1,14 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+float value(int i) {
+  int rest = i;
+  int within = take(rest, inner);
+  int outer = rest;
+  int at = take(outer, size) - first;
+  int number = at < 0 ? -1 : divide(at, step);
+  if (at < 0 || number * step != at || number >= count) return x_flat(i, IVEC4(y_sizes));
+  return src_at((outer * count + number) * inner + within);
+}
+
