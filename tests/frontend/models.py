@@ -59,7 +59,10 @@ def imported(
     path = folder / "model.onnx"
     path.write_bytes(made.SerializeToString())
     graph = import_model(path, library, shapes or Shapes())
-    (optimize if optimized else finish)(graph, library, fp16=fp16)
+    if optimized:
+        optimize(graph, library, fp16=fp16)
+    else:
+        finish(graph, library, fp16=fp16)
     return graph
 
 

@@ -17,6 +17,7 @@ Each case that passes is imported, optimised and run on a device, in buffers and
 the validation layers on, and gives the outputs that ONNX expects. *Fixed inputs* became constants
 at import (`spirloom import --fix`), because the shapes or the choice of kernels depend on them, or
 because they are of a 64-bit type; where that leaves no input, the case was *computed at import*.
+The suite's group `real` is not among these: it names networks to download.
 
 Made by `./dev update`; `./dev test -R onnx_suite` runs the cases.
 """

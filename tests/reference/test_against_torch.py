@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from codegen import Arg, Op, load_library
-from codegen.vocabulary import Storage
 from spirloom.casegen.arrays import make_arrays, reference_results
 from spirloom.casegen.expand import Run, runs_of
 from spirloom.casegen.oracle import rounded
 from spirloom.ir import DType
+
+from codegen import Arg, Op, load_library
+from codegen.vocabulary import Storage
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 
@@ -65,9 +65,9 @@ def torch_value(run: Run, arg: Arg, arrays: Any) -> Any:
 @pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in LIBRARY.ops.items()])
 def test_every_operator_is_compared(op: Op) -> None:
     """Either PyTorch has the operator, or there is a reason why nothing of it is the same."""
-    assert (form_of(op) is None) == (op.name in NO_COUNTERPART), (
-        "Add the operator's form to tests/reference/forms, or to NO_COUNTERPART with a reason."
-    )
+    assert (form_of(op) is None) == (
+        op.name in NO_COUNTERPART
+    ), "Add the operator's form to tests/reference/forms, or to NO_COUNTERPART with a reason."
 
 
 def test_every_form_is_an_operators() -> None:

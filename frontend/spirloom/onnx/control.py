@@ -9,6 +9,7 @@ from onnx import AttributeProto, GraphProto
 
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.joining import part, stacked
 from spirloom.onnx.table import Unsupported, Value
 
 # Imports the nodes of a subgraph for these inputs, giving its own names the prefix.
@@ -39,7 +40,7 @@ def loop(ctx: NodeContext, run: Run) -> list[Value]:
         going, step = bool(goes_on.all()), step + 1
         gathered.append(results[len(state) :])
         state = results[: len(state)]
-    return state + [_stacked(ctx, column, 0) for column in _columns(ctx, gathered, state)]
+    return state + [stacked(ctx, column, 0) for column in _columns(ctx, gathered, state)]
 
 
 def scan(ctx: NodeContext, run: Run) -> list[Value]:
@@ -60,7 +61,7 @@ def scan(ctx: NodeContext, run: Run) -> list[Value]:
     gathered: list[list[Value]] = []
     for step in range(length):
         at = [length - 1 - step if back else step for back in backward]
-        parts = [_part(ctx, *p) for p in zip(scanned, places, at, strict=True)]
+        parts = [part(ctx, *p) for p in zip(scanned, places, at, strict=True)]
         results = _results(ctx, run, body, step, [*state, *parts], len(state))
         gathered.append(results[len(state) :])
         state = results[: len(state)]
@@ -100,7 +101,7 @@ def _scan_outputs(ctx: NodeContext, columns: Sequence[Sequence[Value]]) -> list[
     axes = _for_each(ctx, "scan_output_axes", len(columns))
     backward = _for_each(ctx, "scan_output_directions", len(columns))
     return [
-        _stacked(ctx, column[::-1] if back else column, ctx.axis(axis, len(column[0].shape) + 1))
+        stacked(ctx, column[::-1] if back else column, ctx.axis(axis, len(column[0].shape) + 1))
         for column, axis, back in zip(columns, axes, backward, strict=True)
     ]
 
@@ -115,24 +116,6 @@ def _graph(ctx: NodeContext, name: str) -> GraphProto:
 def _prefix(ctx: NodeContext, part: str) -> str:
     """Begins the names that one run of a subgraph has to itself."""
     return f"{next(filter(None, ctx.node.output), ctx.node.name)}/{part}/"
-
-
-def _part(ctx: NodeContext, x: Value, axis: int, place: int) -> Value:
-    if isinstance(x, Tensor):
-        return ctx.build.emit("aten.select.int", x=x, dim=axis, index=place)
-    return np.asarray(np.take(x, place, axis=axis))
-
-
-def _stacked(ctx: NodeContext, parts: Sequence[Value], axis: int) -> Value:
-    """Values of one shape along an additional axis."""
-    if any(part.shape != parts[0].shape for part in parts):
-        raise Unsupported("what its steps give differs in shape")
-    if not any(isinstance(part, Tensor) for part in parts):
-        return np.asarray(np.stack([np.asarray(part) for part in parts], axis))
-    tensors = [ctx.lifted(part) for part in parts]
-    shape = tensors[0].shape
-    lines = [ctx.build.view(t, [*shape[:axis], 1, *shape[axis:]]) for t in tensors]
-    return ctx.build.cat(tuple(lines), axis)
 
 
 CONTROL: dict[str, Callable[[NodeContext, Run], list[Value]]] = {

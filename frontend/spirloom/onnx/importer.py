@@ -12,7 +12,7 @@ from spirloom import __version__
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
-from spirloom.onnx import fold_more, ops, reader, refused
+from spirloom.onnx import fold_more, ops, reader, refused, sequences
 from spirloom.onnx.context import Lifter, NodeContext
 from spirloom.onnx.control import CONTROL
 from spirloom.onnx.dtypes import narrowed
@@ -20,6 +20,7 @@ from spirloom.onnx.fold import FOLDERS
 from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.old_forms import modern_inputs
+from spirloom.onnx.sequences import Held
 from spirloom.onnx.table import CONVERTERS, Unsupported, Value
 from spirloom.onnx.values import Unknown, Values
 from spirloom.ops import OpError, OpLibrary
@@ -80,7 +81,9 @@ class _Importer:
             self._builder.name = node.name or f"{node.op_type}_{self._count}"
             self._count += 1
             if self._count > MAX_NODES:
-                raise ImportFailure(f"{self._path} calls functions of over {MAX_NODES} nodes.")
+                raise ImportFailure(
+                    f"{self._path} has more than {MAX_NODES} nodes, functions and loops written out."
+                )
             self._import_node(node)
 
     def _import_node(self, node: NodeProto) -> None:
@@ -113,13 +116,18 @@ class _Importer:
         )
         return ours or self._functions.defines(node)
 
-    def _results(self, node: NodeProto, inputs: list[Value | None]) -> list[Value | None]:
-        if node.domain not in reader.DEFAULT_DOMAINS:
+    def _results(self, node: NodeProto, given: list[Held | None]) -> Sequence[Held | None]:
+        ours = node.domain in reader.DEFAULT_DOMAINS
+        if ours and sequences.handles(node.op_type, given):
+            tensors = [None if isinstance(value, tuple) else value for value in given]
+            return [sequences.result(self._context(node, tensors), given)]
+        inputs = sequences.only_values(given)
+        if not ours:
             return self._call(node, inputs)
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
-        ctx = NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
+        ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
-            return list(CONTROL[node.op_type](ctx, self._run))
+            return CONTROL[node.op_type](ctx, self._run)
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
         if node.op_type in FOLDERS and not any(isinstance(i, Tensor) for i in inputs):
             return _fold(ctx, arrays)
@@ -128,7 +136,10 @@ class _Importer:
         result = CONVERTERS[node.op_type](ctx)
         return [result] if isinstance(result, Tensor | np.ndarray) else list(result)
 
-    def _call(self, node: NodeProto, inputs: list[Value | None]) -> list[Value | None]:
+    def _context(self, node: NodeProto, inputs: list[Value | None]) -> NodeContext:
+        return NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)
+
+    def _call(self, node: NodeProto, inputs: list[Value | None]) -> list[Held | None]:
         """The results of a function, whose nodes become part of the graph."""
         body = self._functions.body(node, inputs)
         if body is None:
@@ -152,7 +163,8 @@ class _Importer:
             self._values[info.name] = value
         self._used |= used_names(body.node) | {info.name for info in body.output}
         self._import_nodes(body.node)
-        return [v for v in self._values.of(info.name for info in body.output) if v is not None]
+        results = sequences.only_values(self._values.of(info.name for info in body.output))
+        return [value for value in results if value is not None]
 
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(_problem(node, reason) for node, reason in self._problems)
@@ -165,6 +177,8 @@ class _Importer:
             value = self._values[info.name]
             if value is None:
                 raise Unsupported("it has no name")
+            if isinstance(value, tuple):
+                raise Unsupported("it is a sequence; only tensors are supported")
             tensor = value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
         except (Unsupported, Unknown) as error:
             raise ImportFailure(f"Output '{info.name}' cannot be imported: {error}.") from error

@@ -14,7 +14,6 @@ _TRAINING = "it trains; only inference is supported"
 
 _BY_OPERATOR = {
     "Bernoulli": _RANDOM,
-    "ConcatFromSequence": _SEQUENCES,
     "Multinomial": _RANDOM,
     "NonMaxSuppression": _SIZE,
     "NonZero": _SIZE,
@@ -25,14 +24,7 @@ _BY_OPERATOR = {
     "RandomNormalLike": _RANDOM,
     "RandomUniform": _RANDOM,
     "RandomUniformLike": _RANDOM,
-    "SequenceAt": _SEQUENCES,
-    "SequenceConstruct": _SEQUENCES,
-    "SequenceEmpty": _SEQUENCES,
-    "SequenceErase": _SEQUENCES,
-    "SequenceInsert": _SEQUENCES,
-    "SequenceLength": _SEQUENCES,
     "SequenceMap": _SEQUENCES,
-    "SplitToSequence": _SEQUENCES,
     "StringNormalizer": _STRINGS,
     "TfIdfVectorizer": "it counts words, as text models do before the network",
     "Unique": _SIZE,

@@ -9,6 +9,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from spirloom.ir import Tensor
 from spirloom.onnx.guess import Guesses
+from spirloom.onnx.sequences import Held
 from spirloom.onnx.table import Unsupported, Value
 
 
@@ -22,18 +23,18 @@ class Values:
     def __init__(self, model: ModelProto, inputs: list[Tensor]) -> None:
         self._guesses = Guesses(model, inputs)
         self._initializers: dict[str, TensorProto] = {}
-        self._known: dict[str, Value | None] = {t.name: t for t in inputs}
+        self._known: dict[str, Held | None] = {t.name: t for t in inputs}
         self.declare(model.graph.initializer)
 
     def declare(self, initializers: Iterable[TensorProto]) -> None:
         """Adds constants, which are unpacked when first used."""
         self._initializers.update({t.name: t for t in initializers})
 
-    def __setitem__(self, name: str, value: Value | None) -> None:
+    def __setitem__(self, name: str, value: Held | None) -> None:
         """Sets a value; None stands for one that an unsupported node would have made."""
         self._known[name] = value
 
-    def __getitem__(self, name: str) -> Value | None:
+    def __getitem__(self, name: str) -> Held | None:
         """The value of a name; None for the empty name, of what is absent. Raises Unknown."""
         if not name:
             return None
@@ -46,7 +47,7 @@ class Values:
             raise Unknown
         return value
 
-    def of(self, names: Iterable[str]) -> list[Value | None]:
+    def of(self, names: Iterable[str]) -> list[Held | None]:
         """The values of several names."""
         return [self[name] for name in names]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+
 from tests.reference.forms.pointwise import activate
 
 functional = torch.nn.functional

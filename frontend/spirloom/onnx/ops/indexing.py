@@ -53,9 +53,7 @@ def _reduction(ctx: NodeContext) -> str:
 @converts("ScatterND")
 def scatter_nd(ctx: NodeContext) -> Tensor:
     x, index, src = (ctx.tensor(i) for i in range(3))
-    return ctx.build.emit(
-        "spirloom.scatter_nd", x=x, index=index, src=src, reduce=_reduction(ctx)
-    )
+    return ctx.build.emit("spirloom.scatter_nd", x=x, index=index, src=src, reduce=_reduction(ctx))
 
 
 @converts("OneHot")
