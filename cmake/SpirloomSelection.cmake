@@ -1,10 +1,10 @@
 # The choice of ops and variants that a shader library keeps, made while configuring.
 include_guard(GLOBAL)
 
-# _spirloom_select(NAME stems_out FILE flags prefix ops ops_yaml models dtypes storages): writes
-# FILE, which says what the library NAME keeps, and returns the stems of the specs it takes. A wrong
-# selector stops configuration. Whatever the choice follows from configures again when it changes.
-function(_spirloom_select name stems_out file flags prefix ops ops_yaml models dtypes storages)
+# _spirloom_select(NAME FILE flags prefix ops ops_yaml models dtypes storages): writes FILE, which
+# says what the library NAME keeps. A wrong selector stops configuration. Whatever the choice follows
+# from configures again when it changes.
+function(_spirloom_select name file flags prefix ops ops_yaml models dtypes storages)
   foreach(list IN ITEMS ops_yaml models)
     set(paths "")
     foreach(path IN LISTS ${list})
@@ -27,10 +27,8 @@ function(_spirloom_select name stems_out file flags prefix ops ops_yaml models d
   message(STATUS "Shader library ${name}: ${summary}")
 
   file(READ "${file}" selection)
-  _spirloom_json_list(stems "${selection}" stems)
   _spirloom_json_list(inputs "${selection}" inputs)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
-  set(${stems_out} "${stems}" PARENT_SCOPE)
 endfunction()
 
 # _spirloom_json_list(out JSON member): a JSON array of strings as a list.

@@ -19,6 +19,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [STORAGES storage...]      only kernels with these storages
 #   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given
 #   [TEMPLATE_DIRS dir...]     folders of templates, searched before Spirloom's; the last one first
+#   [OVERRIDE]                 its ops replace those of the same name in other libraries
 #   [OUT dir]                  where its products go; <binary dir>/NAME unless given
 #   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
 #
@@ -26,7 +27,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 # creates a runtime. Without selectors it holds every op of the specs; docs/selective-builds.md says
 # what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OVERRIDE" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
     "OPS;OPS_YAML;MODELS;DTYPES;STORAGES;SPEC_DIRS;TEMPLATE_DIRS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "spirloom_add_shader_library(${name}): unexpected arguments: "
@@ -45,26 +46,26 @@ function(spirloom_add_shader_library name)
     set(arg_SPEC_DIRS "${SPIRLOOM_SPEC_DIR}")
   endif()
   list(PREPEND arg_TEMPLATE_DIRS "${SPIRLOOM_ROOT}/templates/glsl")
+  set(override "")
+  if(arg_OVERRIDE)
+    set(override --override)
+  endif()
   set(out "${arg_OUT}")
   set(codegen "${SPIRLOOM_PYTHON}" -m codegen)
   _spirloom_shader_inputs(inputs flags "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   list(APPEND flags --root "${PROJECT_SOURCE_DIR}")
   if(arg_OPS OR arg_OPS_YAML OR arg_MODELS OR arg_DTYPES OR arg_STORAGES)
-    _spirloom_select(${name} stems "${out}/selection.json" "${flags}" "${arg_SELECTOR_PREFIX}"
+    _spirloom_select(${name} "${out}/selection.json" "${flags}" "${arg_SELECTOR_PREFIX}"
       "${arg_OPS}" "${arg_OPS_YAML}" "${arg_MODELS}" "${arg_DTYPES}" "${arg_STORAGES}")
     list(APPEND inputs "${out}/selection.json")
     list(APPEND flags --selection "${out}/selection.json")
-  else()
-    _spirloom_spec_stems(stems "${arg_SPEC_DIRS}")
   endif()
-  list(TRANSFORM stems REPLACE "(.+)" "${out}/cpp/ops/\\1.cpp" OUTPUT_VARIABLE sources)
-  list(PREPEND sources "${out}/cpp/library.cpp")
 
   add_custom_command(
-    OUTPUT "${out}/manifest.json" ${sources}
+    OUTPUT "${out}/manifest.json" "${out}/registry.bin"
     BYPRODUCTS "${out}/glsl.digest" "${out}/operators.json"
     COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
-            --function "${arg_FUNCTION}" --depfile "${out}/codegen.d"
+            ${override} --depfile "${out}/codegen.d"
     DEPENDS ${inputs}
     DEPFILE "${out}/codegen.d"
     WORKING_DIRECTORY "${SPIRLOOM_ROOT}"
@@ -79,14 +80,16 @@ function(spirloom_add_shader_library name)
     OUTPUT "${out}/shaders.slpack"
     COMMAND spirloom-shaderc --manifest "${out}/manifest.json" --output "${out}/shaders.slpack"
             --cache-dir "${shader_cache}"
-    DEPENDS spirloom-shaderc "${out}/manifest.json" "${out}/glsl.digest"
+    DEPENDS spirloom-shaderc "${out}/manifest.json" "${out}/registry.bin" "${out}/glsl.digest"
     COMMENT "Compiling shaders of ${arg_LIBRARY}"
     VERBATIM)
 
-  add_library(${name} STATIC ${sources})
+  set(SPIRLOOM_FUNCTION "${arg_FUNCTION}")
+  set(SPIRLOOM_LIBRARY "${arg_LIBRARY}")
+  configure_file("${SPIRLOOM_ROOT}/cmake/library.cpp.in" "${out}/library.cpp" @ONLY)
+  add_library(${name} STATIC "${out}/library.cpp")
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
   _spirloom_describe_library(${name} "${arg_FUNCTION}" "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
-  target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
   target_link_libraries(${name}
     PUBLIC spirloom::runtime PRIVATE $<TARGET_NAME_IF_EXISTS:spirloom_warnings>)
 endfunction()
@@ -111,8 +114,6 @@ endfunction()
 # folder flags. A folder stands for the files that may come to be in it: its time changes with them.
 function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
   file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py")
-  file(GLOB cpp_templates "${SPIRLOOM_ROOT}/templates/cpp/*.j2")
-  list(APPEND inputs ${cpp_templates})
   set(flags "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)
@@ -126,20 +127,4 @@ function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
   endforeach()
   set(${inputs_out} "${inputs}" PARENT_SCOPE)
   set(${flags_out} "${flags}" PARENT_SCOPE)
-endfunction()
-
-# The stems of all specs, after which the generator names its C++ files. A spec that appears or
-# vanishes configures again; a check by glob at every build would write to its log.
-function(_spirloom_spec_stems stems_out spec_dirs)
-  set(stems "")
-  foreach(dir IN LISTS spec_dirs)
-    file(REAL_PATH "${dir}" dir)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dir}")
-    file(GLOB files "${dir}/*.yaml")
-    foreach(file IN LISTS files)
-      cmake_path(GET file STEM LAST_ONLY stem)
-      list(APPEND stems "${stem}")
-    endforeach()
-  endforeach()
-  set(${stems_out} "${stems}" PARENT_SCOPE)
 endfunction()

@@ -1,4 +1,4 @@
-"""Spirloom's code generator: operator specs and templates → GLSL, a manifest and C++ tables.
+"""Spirloom's code generator: operator specs and templates → GLSL, a manifest and a registry.
 
 For other tools: `load_library(spec_dirs, template_dirs)` gives every op with its schema, shape rule
 (`Op.infer`), kernel choice (`Op.select`), test cases and NumPy reference.

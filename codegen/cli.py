@@ -1,4 +1,4 @@
-"""The command line: generate, select, check, index, list-outputs."""
+"""The command line: generate, select, check, index."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m codegen",
-        description="Operator specs and templates to GLSL and C++ tables.",
+        description="Operator specs and templates to GLSL and a registry of operators.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_generate(
-        commands.add_parser("generate", help="write GLSL, manifest.json and C++ to a folder")
+        commands.add_parser("generate", help="write GLSL, manifest.json and registry.bin")
     )
     _add_select(commands.add_parser("select", help="choose the ops and variants of a library"))
     check = commands.add_parser("check", help="parse, type-check and render, but write nothing")
@@ -41,10 +41,6 @@ def _parser() -> argparse.ArgumentParser:
     index.add_argument("--out", type=Path, required=True, metavar="FILE")
     index.add_argument("--operators", type=Path, metavar="FILE", help="also write the op table")
     index.set_defaults(run=_index)
-    outputs = commands.add_parser("list-outputs", help="print the .cpp files `generate` will write")
-    _add_inputs(outputs)
-    outputs.add_argument("--out", type=Path, required=True, metavar="DIR")
-    outputs.set_defaults(run=_list_outputs)
     return parser
 
 
@@ -73,7 +69,9 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--library", default="spirloom::shaders_all", help="its name in messages")
-    parser.add_argument("--function", default="AllShaders", help="the C++ function that returns it")
+    parser.add_argument(
+        "--override", action="store_true", help="its ops replace those of other libraries"
+    )
     parser.add_argument(
         "--depfile", type=Path, metavar="FILE", help="name every file that was read"
     )
@@ -101,16 +99,13 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
 def _generate(options: argparse.Namespace) -> int:
     from codegen.generate import Request, generate
 
-    if not options.function.isidentifier():
-        print(f"codegen: --function '{options.function}' is not a C++ name.", file=sys.stderr)
-        return 2
     generate(
         Request(
             tuple(options.spec_dir),
             tuple(options.template_dir),
             options.out,
             options.library,
-            options.function,
+            options.override,
             options.depfile,
             options.root,
             options.selection,
@@ -164,12 +159,4 @@ def _index(options: argparse.Namespace) -> int:
     if options.operators is not None:
         text = op_table_text(library)
         Output(options.operators.parent).write(options.operators.name, text)
-    return 0
-
-
-def _list_outputs(options: argparse.Namespace) -> int:
-    print(options.out / "cpp/library.cpp")
-    for folder in options.spec_dir:
-        for spec in sorted(folder.glob("*.yaml")):
-            print(options.out / f"cpp/ops/{spec.stem}.cpp")
     return 0

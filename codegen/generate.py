@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.catalog import ONNX_OPERATORS, catalogue_text
-from codegen.cpp import CppWriter
 from codegen.errors import ErrorList
 from codegen.library import load_library
 from codegen.loader import Library
-from codegen.manifest import glsl_path, library_digest, manifest_text
+from codegen.manifest import REGISTRY, glsl_path, manifest_text
+from codegen.registry import registry_bytes
 from codegen.render import Rendered, Renderer
 from codegen.select.selection import read_selection, reduced
 from codegen.writer import Output, write_atomically
 
 _CODEGEN = Path(__file__).resolve().parent
-_CPP_TEMPLATES = _CODEGEN.parent / "templates" / "cpp"
-_STALE = ("glsl/*.glsl", "cpp/ops/*.cpp")
+_STALE = ("glsl/*.glsl",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Request:
     template_dirs: tuple[Path, ...]
     out: Path
     library: str
-    function: str
+    overrides: bool
     depfile: Path | None
     root: Path
     selection: Path | None = None  # of `select`; None: everything
@@ -42,14 +41,12 @@ def generate(request: Request) -> list[str]:
     if request.selection is not None:
         library = reduced(library, read_selection(request.selection, library))
     shaders = render_all(library)
-    digest = library_digest(library.variants)
-    cpp = CppWriter(_CPP_TEMPLATES, request.library, request.function, digest)
+    registry = registry_bytes(library, request.library, overrides=request.overrides)
     output = Output(request.out)
     for shader in shaders:
         output.write(glsl_path(shader.variant), shader.text)
-    for name, text in cpp.files(library):
-        output.write(name, text)
-    output.write("manifest.json", manifest_text(request.library, digest, library.variants))
+    output.write_bytes(REGISTRY, registry)
+    output.write("manifest.json", manifest_text(request.library, library.variants))
     output.write("glsl.digest", _glsl_digest(shaders))
     output.write("operators.json", catalogue_text(library))
     output.remove_stale(_STALE)
@@ -88,7 +85,7 @@ def _write_depfile(request: Request, library: Library) -> None:
     inputs = {source.path for source in (*library.specs, *library.templates.files.values())}
     if request.selection is not None:
         inputs.add(request.selection)
-    inputs |= {*_CODEGEN.rglob("*.py"), *_CPP_TEMPLATES.glob("*.j2")}
+    inputs |= set(_CODEGEN.rglob("*.py"))
     inputs |= {ONNX_OPERATORS} if ONNX_OPERATORS.is_file() else set()
     target = _escaped(request.out.resolve() / "manifest.json")
     lines = " \\\n  ".join(_escaped(path.resolve()) for path in sorted(inputs))

@@ -9,35 +9,13 @@ from codegen.spec import Variant
 
 Json = dict[str, object]
 
-_FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
+
+REGISTRY = "registry.bin"
 
 
-def fnv1a_64(data: bytes) -> int:
-    """The FNV-1a hash of 64 bits."""
-    value = _FNV_OFFSET
-    for byte in data:
-        value = (value ^ byte) * _FNV_PRIME & 0xFFFFFFFFFFFFFFFF
-    return value
-
-
-def library_digest(variants: Sequence[Variant]) -> int:
-    """The number by which generated C++ and packs recognise each other."""
-    rows = [
-        [
-            variant.id,
-            variant.key,
-            [[x.name, x.binding_type.value, x.access.value] for x in variant.tensors],
-            [[m.name, m.type, m.count, m.offset] for m in variant.kernel.push],
-            [[c.name, c.id, c.type] for c in variant.kernel.constants],
-        ]
-        for variant in sorted(variants, key=lambda v: v.id)
-    ]
-    return fnv1a_64(json.dumps(rows, separators=(",", ":")).encode())
-
-
-def manifest_text(library: str, digest: int, variants: Sequence[Variant]) -> str:
+def manifest_text(library: str, variants: Sequence[Variant]) -> str:
     """manifest.json, one line per variant."""
-    head = json.dumps({"version": 1, "library": library, "digest": f"{digest:016x}"})
+    head = json.dumps({"version": 2, "library": library, "registry": REGISTRY})
     rows = ",\n".join(json.dumps(variant_row(v), separators=(",", ":")) for v in variants)
     return f'{head[:-1]}, "variants": [\n{rows}\n]}}\n'
 

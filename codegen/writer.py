@@ -18,8 +18,11 @@ class Output:
 
     def write(self, name: str, text: str) -> None:
         """Writes the file, unless it holds the text already. Readers never see half of it."""
+        self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """As `write`."""
         self.kept.add(name)
-        data = text.encode()
         path = self.folder / name
         try:
             if path.read_bytes() == data:

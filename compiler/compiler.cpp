@@ -162,7 +162,9 @@ Status Run::WriteProducts() {
       packed.push_back({&variant, std::move(compiled.words)});
     }
   }
-  Result<Pack> pack = WritePack(manifest_.digest, packed);
+  SPIRLOOM_TRY_ASSIGN(const std::string registry,
+                      ReadFile(options_.manifest.parent_path() / manifest_.registry));
+  Result<Pack> pack = WritePack(registry, packed);
   if (!pack.ok()) return std::move(pack).status();
   if (!options_.extract_dir.empty()) {
     for (const PackedVariant& module : packed) {
@@ -195,6 +197,7 @@ Status Run::WriteDepfile() const {
   if (options_.depfile.empty()) return Status();
   std::string text = EscapeForMake(options_.output.string()) + ":";
   text += " " + EscapeForMake(options_.manifest.string());
+  text += " " + EscapeForMake((options_.manifest.parent_path() / manifest_.registry).string());
   for (const Variant& variant : manifest_.variants)
     text += " \\\n  " + EscapeForMake(SourceOf(variant).string());
   return WriteFileIfChanged(options_.depfile, text + "\n").status();

@@ -141,14 +141,6 @@ Variant ReadVariant(JsonReader& in, const nlohmann::json& json, const std::strin
   return variant;
 }
 
-void ReadDigest(JsonReader& in, const nlohmann::json& json, Manifest& manifest) {
-  const std::string text = in.String(json, "digest", "");
-  const bool hex =
-      text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!hex) return in.Fail("digest is '" + text + "', not 16 hexadecimal digits.");
-  manifest.digest = std::stoull(text, nullptr, 16);
-}
-
 void CheckDistinct(JsonReader& in, const std::vector<Variant>& variants) {
   std::set<std::string_view> ids;
   for (size_t i = 0; i < variants.size(); ++i) {
@@ -171,9 +163,12 @@ Result<Manifest> ParseManifest(std::string_view text) {
   if (json.is_discarded()) return Status(StatusCode::kInvalidFile, "The manifest is not JSON.");
   JsonReader in;
   Manifest manifest;
-  in.Integer(in.Member(json, "version", ""), "version", /*min=*/1, /*max=*/1);
+  in.Integer(in.Member(json, "version", ""), "version", /*min=*/2, /*max=*/2);
   manifest.library = in.String(json, "library", "");
-  ReadDigest(in, json, manifest);
+  manifest.registry = in.String(json, "registry", "");
+  if (!IsInside(manifest.registry)) {
+    in.Fail("registry is '" + manifest.registry + "', not a path below the manifest's folder.");
+  }
   const nlohmann::json& variants = in.List(json, "variants", "");
   manifest.variants.reserve(variants.size());
   for (size_t i = 0; i < variants.size() && in.status().ok(); ++i) {

@@ -59,7 +59,7 @@ struct Variant {
 
 struct Manifest {
   std::string library;
-  uint64_t digest = 0;
+  std::string registry;           // the file of its ops, relative to the manifest's folder
   std::vector<Variant> variants;  // sorted by key, ids distinct
 };
 

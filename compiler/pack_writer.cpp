@@ -80,7 +80,7 @@ Tables MakeTables(const std::vector<PackedVariant>& variants) {
 
 }  // namespace
 
-Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>& variants) {
+Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVariant>& variants) {
   Tables tables = MakeTables(variants);
   Pack pack;
   pack.module_count = tables.modules.size();
@@ -89,7 +89,6 @@ Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>
   ops::PackHeader header = {};
   header.magic = ops::kPackMagic;
   header.version = ops::kPackVersion;
-  header.library_digest = library_digest;
   header.variant_count = static_cast<uint32_t>(tables.variants.size());
   header.module_count = static_cast<uint32_t>(tables.modules.size());
   header.variants_offset = static_cast<uint32_t>(AppendTable(bytes, tables.variants));
@@ -99,11 +98,16 @@ Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>
   const size_t strings_offset = bytes.size();
   bytes += tables.strings;
   AlignTo(bytes, ops::kPackAlignment);
+  const size_t registry_offset = bytes.size();
+  bytes += registry;
+  AlignTo(bytes, ops::kPackAlignment);
   for (ops::ModuleRow& row : tables.modules) row.offset += bytes.size();
   if (bytes.size() > std::numeric_limits<uint32_t>::max())
     return Status(StatusCode::kUnsupported, "The tables of the shader pack exceed 4 GiB.");
   header.modules_offset = static_cast<uint32_t>(modules_offset);
   header.strings_offset = static_cast<uint32_t>(strings_offset);
+  header.registry_offset = static_cast<uint32_t>(registry_offset);
+  header.registry_size = static_cast<uint32_t>(registry.size());
   header.strings_size = static_cast<uint32_t>(tables.strings.size());
   for (size_t i = 0; i < tables.modules.size(); ++i) {
     std::memcpy(bytes.data() + modules_offset + i * sizeof(ops::ModuleRow), &tables.modules[i],

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/manifest.h"
@@ -22,9 +23,10 @@ struct Pack {
   size_t module_count = 0;  // after equal ones were merged
 };
 
-// `variants` are sorted by key. Equal modules are stored once. The bytes depend on the arguments
-// alone. Fails with kUnsupported when the pack outgrows the format's 32-bit sizes.
-Result<Pack> WritePack(uint64_t library_digest, const std::vector<PackedVariant>& variants);
+// `registry` is the generator's registry.bin; `variants` are sorted by key. Equal modules are
+// stored once. The bytes depend on the arguments alone. Fails with kUnsupported when the pack
+// outgrows the format's 32-bit sizes.
+Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVariant>& variants);
 
 }  // namespace spirloom::compiler
 

@@ -1,4 +1,4 @@
-"""The operations of the language: for each name and operand types, its meaning and its C++ form."""
+"""The operations of the language: for each name and operand types, its meaning and its opcode."""
 
 from __future__ import annotations
 
@@ -22,126 +22,121 @@ class Signature:
     operation: Operation
 
 
-def _form(text: str, evaluate: object, cpp: str) -> Signature:
+def _form(text: str, evaluate: object, code: str, *more: int) -> Signature:
     parameters, result = text.split("->")
     kinds = tuple(_KINDS[word] for word in parameters.split())
-    return Signature(kinds, _KINDS[result.strip()], Operation(evaluate, cpp))  # type: ignore[arg-type]
-
-
-def _size(cpp: str) -> str:
-    return f"static_cast<int64_t>({cpp}.size())"
+    operation = Operation(evaluate, code, more)  # type: ignore[arg-type]
+    return Signature(kinds, _KINDS[result.strip()], operation)
 
 
 FUNCTIONS: dict[str, tuple[Signature, ...]] = {
     "len": (
-        _form("ints -> int", len, _size("{}")),
-        _form("tensors -> int", len, _size("{}")),
+        _form("ints -> int", len, "len"),
+        _form("tensors -> int", len, "count"),
     ),
-    "prod": (_form("ints -> int", semantics.prod, "eval.Prod({})"),),
-    "sum": (_form("ints -> int", semantics.total, "eval.Sum({})"),),
+    "prod": (_form("ints -> int", semantics.prod, "prod"),),
+    "sum": (_form("ints -> int", semantics.total, "sum"),),
     "abs": (
-        _form("int -> int", semantics.abs_int, "eval.Abs({})"),
-        _form("float -> float", abs, "std::fabs({})"),
+        _form("int -> int", semantics.abs_int, "abs"),
+        _form("float -> float", abs, "abs_f"),
     ),
-    "ceil_div": (_form("int int -> int", semantics.ceil_div, "eval.CeilDiv({}, {})"),),
-    "round_up": (_form("int int -> int", semantics.round_up, "eval.RoundUp({}, {})"),),
+    "ceil_div": (_form("int int -> int", semantics.ceil_div, "ceil_div"),),
+    "round_up": (_form("int int -> int", semantics.round_up, "round_up"),),
     "int": (
-        _form("bool -> int", int, "int64_t{{{}}}"),
-        _form("int -> int", int, "{}"),
-        _form("float -> int", semantics.to_int, "eval.ToInt({})"),
+        _form("bool -> int", int, ""),
+        _form("int -> int", int, ""),
+        _form("float -> int", semantics.to_int, "to_int"),
     ),
     "float": (
-        _form("float -> float", float, "{}"),
-        _form("int -> float", float, "static_cast<double>({})"),
+        _form("float -> float", float, ""),
+        _form("int -> float", float, "to_float"),
     ),
-    "range": (_form("int -> ints", semantics.range_of, "eval.Range({})"),),
-    "fill": (_form("int int -> ints", semantics.fill, "eval.Fill({}, {})"),),
-    "numel": (_form("tensor -> int", lambda x: semantics.prod(x.shape), "eval.Prod({}.shape)"),),
-    "wrap": (_form("int int -> int", semantics.wrap, "eval.Wrap({}, {})"),),
-    "wrap_all": (_form("ints int -> ints", semantics.wrap_all, "eval.WrapAll({}, {})"),),
-    "broadcast": (_form("ints ints -> ints", semantics.broadcast, "eval.Broadcast({}, {})"),),
-    "strides": (_form("ints -> ints", semantics.strides, "eval.Strides({})"),),
+    "range": (_form("int -> ints", semantics.range_of, "range"),),
+    "fill": (_form("int int -> ints", semantics.fill, "fill"),),
+    "numel": (_form("tensor -> int", lambda x: semantics.prod(x.shape), "numel"),),
+    "wrap": (_form("int int -> int", semantics.wrap, "wrap"),),
+    "wrap_all": (_form("ints int -> ints", semantics.wrap_all, "wrap_all"),),
+    "broadcast": (_form("ints ints -> ints", semantics.broadcast, "broadcast"),),
+    "strides": (_form("ints -> ints", semantics.strides, "strides"),),
     "broadcast_strides": (
-        _form("ints ints -> ints", semantics.broadcast_strides, "eval.BroadcastStrides({}, {})"),
+        _form("ints ints -> ints", semantics.broadcast_strides, "broadcast_strides"),
     ),
-    "pad_left": (_form("ints int int -> ints", semantics.pad_left, "eval.PadLeft({}, {}, {})"),),
-    "pad_right": (_form("ints int int -> ints", semantics.pad_right, "eval.PadRight({}, {}, {})"),),
-    "replace": (_form("ints int int -> ints", semantics.replace, "eval.Replace({}, {}, {})"),),
-    "insert": (_form("ints int int -> ints", semantics.insert, "eval.Insert({}, {}, {})"),),
-    "remove": (_form("ints ints -> ints", semantics.remove, "eval.Remove({}, {})"),),
-    "sum_dims": (_form("tensors int int -> int", semantics.sum_dims, "eval.SumDims({}, {}, {})"),),
-    "alike": (_form("tensors int -> bool", semantics.alike, "eval.Alike({}, {})"),),
-    "present": (_form("tensor -> bool", lambda x: x.present, "{}.present"),),
-    "nchw": (
-        _form("ints -> ints", lambda v: semantics.pad_left(v, 4, 1), "eval.PadLeft({}, 4, 1)"),
-    ),
-    "min": (_form("ints -> int", semantics.least, "eval.Min({})"),),
-    "max": (_form("ints -> int", semantics.greatest, "eval.Max({})"),),
+    "pad_left": (_form("ints int int -> ints", semantics.pad_left, "pad_left"),),
+    "pad_right": (_form("ints int int -> ints", semantics.pad_right, "pad_right"),),
+    "replace": (_form("ints int int -> ints", semantics.replace, "replace"),),
+    "insert": (_form("ints int int -> ints", semantics.insert, "insert"),),
+    "remove": (_form("ints ints -> ints", semantics.remove, "remove"),),
+    "sum_dims": (_form("tensors int int -> int", semantics.sum_dims, "sum_dims"),),
+    "alike": (_form("tensors int -> bool", semantics.alike, "alike"),),
+    "present": (_form("tensor -> bool", lambda x: x.present, "present"),),
+    "nchw": (_form("ints -> ints", lambda v: semantics.pad_left(v, 4, 1), "pad_left", 4, 1),),
+    "min": (_form("ints -> int", semantics.least, "least"),),
+    "max": (_form("ints -> int", semantics.greatest, "greatest"),),
 }
 
 # `min(a, b, …)` and `max(a, b, …)`, folded from the left.
 VARIADIC: dict[str, dict[Kind, Operation]] = {
     "min": {
-        INT: Operation(min, "std::min<int64_t>({}, {})"),
-        FLOAT: Operation(semantics.smaller, "std::min<double>({}, {})"),
+        INT: Operation(min, "min"),
+        FLOAT: Operation(semantics.smaller, "min_f"),
     },
     "max": {
-        INT: Operation(max, "std::max<int64_t>({}, {})"),
-        FLOAT: Operation(semantics.larger, "std::max<double>({}, {})"),
+        INT: Operation(max, "max"),
+        FLOAT: Operation(semantics.larger, "max_f"),
     },
 }
 
 # Operator symbol → operand kind → (result, operation). Both operands have that kind.
 BINARY: dict[str, dict[Kind, tuple[Kind, Operation]]] = {
     "+": {
-        INT: (INT, Operation(semantics.add, "eval.Add({}, {})")),
-        FLOAT: (FLOAT, Operation(operator.add, "{} + {}", atomic=False)),
-        INTS: (INTS, Operation(semantics.concat, "eval.Concat({}, {})")),
+        INT: (INT, Operation(semantics.add, "add")),
+        FLOAT: (FLOAT, Operation(operator.add, "add_f")),
+        INTS: (INTS, Operation(semantics.concat, "concat")),
     },
     "-": {
-        INT: (INT, Operation(semantics.sub, "eval.Sub({}, {})")),
-        FLOAT: (FLOAT, Operation(operator.sub, "{} - {}", atomic=False)),
+        INT: (INT, Operation(semantics.sub, "sub")),
+        FLOAT: (FLOAT, Operation(operator.sub, "sub_f")),
     },
     "*": {
-        INT: (INT, Operation(semantics.mul, "eval.Mul({}, {})")),
-        FLOAT: (FLOAT, Operation(operator.mul, "{} * {}", atomic=False)),
+        INT: (INT, Operation(semantics.mul, "mul")),
+        FLOAT: (FLOAT, Operation(operator.mul, "mul_f")),
     },
-    "/": {FLOAT: (FLOAT, Operation(semantics.float_div, "{} / {}", atomic=False))},
-    "//": {INT: (INT, Operation(semantics.floor_div, "eval.FloorDiv({}, {})"))},
-    "%": {INT: (INT, Operation(semantics.mod, "eval.Mod({}, {})"))},
+    "/": {FLOAT: (FLOAT, Operation(semantics.float_div, "div_f"))},
+    "//": {INT: (INT, Operation(semantics.floor_div, "floor_div"))},
+    "%": {INT: (INT, Operation(semantics.mod, "mod"))},
 }
 
 NEGATE = {
-    INT: Operation(semantics.neg, "eval.Neg({})"),
-    FLOAT: Operation(operator.neg, "-{}", atomic=False),
+    INT: Operation(semantics.neg, "neg"),
+    FLOAT: Operation(operator.neg, "neg_f"),
 }
-NOT = Operation(operator.not_, "!{}", atomic=False)
-TO_FLOAT = Operation(float, "static_cast<double>({})")
-TO_DTYPE = Operation(semantics.to_dtype, "eval.ToDType({})")
+NOT = Operation(operator.not_, "not")
+TO_FLOAT = Operation(float, "to_float")
+TO_DTYPE = Operation(semantics.to_dtype, "to_dtype")
 
 _EQUALITY: frozenset[Kind] = frozenset(
     kind for kind in Kind if kind not in (Kind.TENSOR, Kind.TENSORS)
 )
 _ORDER: frozenset[Kind] = frozenset({INT, FLOAT})
 COMPARISONS: dict[str, tuple[frozenset[Kind], Operation]] = {
-    "==": (_EQUALITY, Operation(operator.eq, "{} == {}", atomic=False)),
-    "!=": (_EQUALITY, Operation(operator.ne, "{} != {}", atomic=False)),
-    "<": (_ORDER, Operation(operator.lt, "{} < {}", atomic=False)),
-    "<=": (_ORDER, Operation(operator.le, "{} <= {}", atomic=False)),
-    ">": (_ORDER, Operation(operator.gt, "{} > {}", atomic=False)),
-    ">=": (_ORDER, Operation(operator.ge, "{} >= {}", atomic=False)),
+    "==": (_EQUALITY, Operation(operator.eq, "eq")),
+    "!=": (_EQUALITY, Operation(operator.ne, "ne")),
+    "<": (_ORDER, Operation(operator.lt, "lt")),
+    "<=": (_ORDER, Operation(operator.le, "le")),
+    ">": (_ORDER, Operation(operator.gt, "gt")),
+    ">=": (_ORDER, Operation(operator.ge, "ge")),
 }
-CONTAINS = Operation(semantics.contains, "eval.Contains({1}, {0})")
+CONTAINS = Operation(semantics.contains, "contains")
 
-INDEX_INTS = Operation(semantics.index, "eval.Index({}, {})")
-INDEX_TENSORS = Operation(semantics.at, "eval.At({}, {})")
-SLICE = Operation(semantics.slice_of, "eval.Slice({}, {}, {})")
+INDEX_INTS = Operation(semantics.index, "index")
+INDEX_TENSORS = Operation(semantics.at, "at")
+SLICE = Operation(semantics.slice_of, "slice")
 
 ATTRIBUTES: dict[str, tuple[Kind, Operation]] = {
-    "shape": (INTS, Operation(operator.attrgetter("shape"), "{}.shape")),
-    "rank": (INT, Operation(lambda x: len(x.shape), _size("{}.shape"))),
-    "dtype": (Kind.DTYPE, Operation(operator.attrgetter("dtype"), "{}.dtype")),
-    "storage": (Kind.STORAGE, Operation(operator.attrgetter("storage"), "{}.storage")),
+    "shape": (INTS, Operation(operator.attrgetter("shape"), "shape")),
+    "rank": (INT, Operation(lambda x: len(x.shape), "rank")),
+    "dtype": (Kind.DTYPE, Operation(operator.attrgetter("dtype"), "dtype")),
+    "storage": (Kind.STORAGE, Operation(operator.attrgetter("storage"), "storage")),
 }
 
 

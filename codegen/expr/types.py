@@ -55,7 +55,7 @@ class EvalError(Exception):
 
 
 class Origin(StrEnum):
-    """Where a name comes from; C++ names start with it."""
+    """Where a name comes from."""
 
     ARG = "arg"
     LET = "let"
@@ -68,11 +68,15 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A function or operator: its meaning in Python, and a format string of its C++ form."""
+    """A function or operator: its meaning in Python, and its opcode (expr/opcodes.py).
+
+    A code that stands for several opcodes lacks the kind of the first operand; an empty one leaves
+    the operand as it is. `more` are further operands of the opcode.
+    """
 
     evaluate: Callable[..., Value]
-    cpp: str
-    atomic: bool = True  # the C++ form needs no parentheses as an operand
+    code: str
+    more: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,14 +54,13 @@ def reduced(library: Library, selection: Selection) -> Library:
 
 
 def selection_text(library: Library, selection: Selection, inputs: Iterable[Path]) -> str:
-    """The selection as JSON, with the stems of its specs and all the files it follows from."""
+    """The selection as JSON, with all the files it follows from."""
     read = [source.path for source in (*library.specs, *library.templates.files.values())]
     folders = {path.parent for path in read}
     specs = {path for path in read if path.suffix == ".yaml"}
     content = {
         "version": 1,
         "ops": {name: sorted(ids) for name, ids in sorted(selection.variants.items())},
-        "stems": sorted(library.ops[name].short_name for name in selection.variants),
         "inputs": sorted({str(path.resolve()) for path in (*inputs, *specs, *folders, *_SOURCES)}),
     }
     return json.dumps(content, indent=1) + "\n"

@@ -50,7 +50,7 @@ Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
 
 CallFrame::CallFrame(const ops::OpInfo& op, std::span<const Arg> args,
                      std::span<const uint32_t> outputs, const std::deque<PlanTensor>& tensors)
-    : tensors_(tensors), args_(args) {
+    : op_(op), tensors_(tensors), args_(args) {
   values_.reserve(args.size());
   for (size_t i = 0; i < args.size(); ++i) values_.push_back(ToValue(args[i], op.args[i].type));
   for (uint32_t output : outputs) outputs_.push_back(&tensors[output].desc);

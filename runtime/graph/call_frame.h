@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/graph/plan.h"
+#include "runtime/ops/eval.h"
 #include "runtime/ops/registry.h"
 #include "spirloom/status.h"
 
@@ -27,6 +28,7 @@ class CallFrame {
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
+  const ops::OpInfo& op() const { return op_; }
   const ops::Call& call() const { return call_; }
 
   // Turns a value that a formula made from this call into an argument of type `type`. Fails with
@@ -37,6 +39,7 @@ class CallFrame {
   ops::Value ToValue(const Arg& arg, ops::ArgType type);
   Result<uint32_t> Find(const ops::TensorDesc* tensor) const;
 
+  const ops::OpInfo& op_;
   const std::deque<PlanTensor>& tensors_;
   std::span<const Arg> args_;
   std::vector<ops::Value> values_;

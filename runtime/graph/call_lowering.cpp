@@ -1,6 +1,7 @@
 #include "runtime/graph/call_lowering.h"
 
 #include "runtime/graph/tensor_size.h"
+#include "runtime/ops/call_formulas.h"
 
 namespace spirloom::graph {
 namespace {
@@ -30,10 +31,10 @@ Result<uint32_t> CallLowering::AddTensor(const std::string& name, const ops::Ten
 Result<std::vector<ops::TensorDesc>> CallLowering::Infer(const ops::OpInfo& op,
                                                          const std::vector<Arg>& args) {
   const CallFrame frame(op, args, {}, plan_.tensors);
-  std::vector<ops::TensorDesc> outputs(op.output_count);
-  ops::Eval eval;
-  op.infer(eval, frame.call(), outputs);
-  if (!eval.ok()) return Status(StatusCode::kInvalidFile, eval.error());
+  std::vector<ops::TensorDesc> outputs(op.outputs.size());
+  ops::CallFormulas formulas(op, frame.call());
+  formulas.Infer(outputs);
+  SPIRLOOM_TRY(formulas.status());
   return outputs;
 }
 
@@ -121,6 +122,9 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, desc));
   std::vector<Arg> args = CopyArgs(tensor, desc.dtype);
   SPIRLOOM_TRY(CheckArgs(*op->op, args));
+  if (op->op->outputs.size() != 1) {
+    return Status(StatusCode::kInternal, std::string(kCopyOp) + " has not one output.");
+  }
   SPIRLOOM_TRY(Lower(*op, std::move(args), {output}, {{from, storage}}, name));
   if (!plan_.tensors[output].is_constant) ++plan_.layout_copies;
   converted_[key] = output;

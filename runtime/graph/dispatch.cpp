@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "runtime/graph/call_frame.h"
+#include "runtime/ops/call_formulas.h"
 
 namespace spirloom::graph {
 namespace {
 
 constexpr int64_t kMaxRepeat = 65536;
-
-Status FormulaError(const ops::Eval& eval) {
-  return Status(StatusCode::kInvalidFile, eval.error());
-}
 
 class Builder {
  public:
@@ -50,9 +47,9 @@ class Builder {
     const PlanNode& node = plan_.nodes[index];
     const ops::KernelInfo& kernel = *node.kernel;
     const CallFrame frame(*node.op->op, node.args, node.outputs, plan_.tensors);
-    ops::Eval eval;
-    const int64_t repeat = kernel.repeat == nullptr ? 1 : kernel.repeat(eval, frame.call());
-    if (!eval.ok()) return FormulaError(eval);
+    ops::CallFormulas formulas(*node.op->op, frame.call());
+    const int64_t repeat = formulas.Repeat(kernel);
+    SPIRLOOM_TRY(formulas.status());
     if (repeat < 0 || repeat > kMaxRepeat) {
       return Status(StatusCode::kUnsupported, "Number of dispatches (" + std::to_string(repeat) +
                                                   ") is not within 0 and " +
@@ -60,15 +57,15 @@ class Builder {
     }
     for (int64_t i = 0; i < repeat; ++i) {
       std::array<int64_t, 3> invocations{0, 0, 0};
-      kernel.grid(eval, frame.call(), node.storage, i, invocations);
-      if (!eval.ok()) return FormulaError(eval);
+      formulas.Grid(kernel, node.storage, i, invocations);
+      SPIRLOOM_TRY(formulas.status());
       if (std::find(invocations.begin(), invocations.end(), 0) != invocations.end()) continue;
-      SPIRLOOM_TRY(AddDispatch(index, frame.call(), i, invocations));
+      SPIRLOOM_TRY(AddDispatch(index, formulas, i, invocations));
     }
     return Status();
   }
 
-  Status AddDispatch(size_t index, const ops::Call& call, int64_t i,
+  Status AddDispatch(size_t index, ops::CallFormulas& formulas, int64_t i,
                      const std::array<int64_t, 3>& invocations) {
     const PlanNode& node = plan_.nodes[index];
     const ops::VariantRow& row = *node.variant.row;
@@ -79,14 +76,11 @@ class Builder {
     SPIRLOOM_TRY_ASSIGN(dispatch.groups, GroupCounts(invocations, dispatch.workgroup, device_));
     for (size_t k = 0; k < 3; ++k) dispatch.invocations[k] = static_cast<uint32_t>(invocations[k]);
     SPIRLOOM_TRY_ASSIGN(dispatch.tensors, Bind(node, i));
-    ops::Eval eval;
     dispatch.push.resize(row.push_bytes);
-    if (!dispatch.push.empty()) {
-      node.kernel->push(eval, call, node.storage, i, dispatch.push);
-    }
+    formulas.Push(*node.kernel, node.storage, i, dispatch.push);
     std::vector<uint32_t> constants(row.constant_count);
-    if (node.kernel->constants != nullptr) node.kernel->constants(eval, call, constants);
-    if (!eval.ok()) return FormulaError(eval);
+    formulas.Constants(*node.kernel, constants);
+    SPIRLOOM_TRY(formulas.status());
     dispatch.pipeline = FindPipeline(node.variant, dispatch.workgroup, std::move(constants));
     list_.dispatches.push_back(std::move(dispatch));
     return Status();

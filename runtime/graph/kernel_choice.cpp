@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/ops/call_formulas.h"
 #include "runtime/ops/capability.h"
 
 namespace spirloom::graph {
@@ -35,7 +36,7 @@ bool TensorsFit(const ops::KernelInfo& kernel, const ops::Call& call, Storage st
 Status CheckAgreement(const ops::KernelInfo& kernel, const ops::Variant& variant) {
   const ops::VariantRow& row = *variant.row;
   if (row.binding_count == kernel.operands.size() && row.push_bytes == kernel.push_bytes &&
-      row.constant_count == kernel.constant_count) {
+      row.constant_count == kernel.constants.size()) {
     return Status();
   }
   return Status(StatusCode::kInternal, "Variant " + std::string(variant.name) +
@@ -58,10 +59,6 @@ std::string Lacking(const ops::VariantRow& row, const DeviceTraits& device) {
   return Join(names);
 }
 
-Status FormulaError(const ops::Eval& eval) {
-  return Status(StatusCode::kInvalidFile, eval.error());
-}
-
 KernelSearch Failure(ChoiceFailure failure, std::string detail = "") {
   return {.choice = {}, .failure = failure, .detail = std::move(detail)};
 }
@@ -69,17 +66,17 @@ KernelSearch Failure(ChoiceFailure failure, std::string detail = "") {
 // Whether the kernel can be used for the call.
 Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op,
                                const ops::KernelInfo& kernel, const ops::Call& call,
-                               Storage storage, const DeviceTraits& device) {
+                               ops::CallFormulas& formulas, Storage storage,
+                               const DeviceTraits& device) {
   if ((kernel.storages >> static_cast<uint32_t>(storage) & 1) == 0) {
     return Failure(ChoiceFailure::kStorage);
   }
-  ops::Eval eval;
-  const bool holds = kernel.when == nullptr || kernel.when(eval, call);
-  if (!eval.ok()) return FormulaError(eval);
+  const bool holds = formulas.When(kernel);
+  SPIRLOOM_TRY(formulas.status());
   if (!holds) return Failure(ChoiceFailure::kWhen);
   if (!TensorsFit(kernel, call, storage, device)) return Failure(ChoiceFailure::kStorage);
-  const uint64_t key = kernel.variant_key(eval, call, storage);
-  if (!eval.ok()) return FormulaError(eval);
+  const uint64_t key = formulas.VariantKey(kernel, storage);
+  SPIRLOOM_TRY(formulas.status());
   const std::optional<ops::Variant> variant = index.FindVariant(op, key);
   if (!variant) return Failure(ChoiceFailure::kLibrary, ops::DescribeKey(kernel, key));
   SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
@@ -92,13 +89,11 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op
 
 enum class Rank : uint8_t { kNone, kPossible, kPreferred, kWanted };
 
-Result<Rank> RankOf(const ops::KernelInfo& kernel, const ops::Call& call,
+Result<Rank> RankOf(const ops::KernelInfo& kernel, ops::CallFormulas& formulas,
                     const DeviceTraits& device, const std::vector<std::string>& wanted) {
   if (std::ranges::find(wanted, kernel.name) != wanted.end()) return Rank::kWanted;
-  if (kernel.prefer == nullptr) return Rank::kPreferred;
-  ops::Eval eval;
-  const bool preferred = kernel.prefer(eval, call, device.facts);
-  if (!eval.ok()) return FormulaError(eval);
+  const bool preferred = formulas.Prefer(kernel, device.facts);
+  SPIRLOOM_TRY(formulas.status());
   return preferred ? Rank::kPreferred : Rank::kPossible;
 }
 
@@ -116,15 +111,17 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry&
                                   const std::vector<std::string>& wanted) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
+  ops::CallFormulas formulas(*op.op, call);
   Rank best = Rank::kNone;
   for (const ops::KernelInfo& kernel : op.op->kernels) {
-    SPIRLOOM_TRY_ASSIGN(KernelSearch found, TryKernel(index, op, kernel, call, storage, device));
+    SPIRLOOM_TRY_ASSIGN(KernelSearch found,
+                        TryKernel(index, op, kernel, call, formulas, storage, device));
     if (found.choice.kernel == nullptr) {
       // The last of equal failures is that of the kernel for every device.
       if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
       continue;
     }
-    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call, device, wanted));
+    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, formulas, device, wanted));
     if (rank <= best) continue;
     best = rank;
     search = std::move(found);

@@ -115,11 +115,11 @@ class Lowering {
   // Declared outputs must be what the op computes.
   Status CheckOutputs(const ops::OpInfo& op, const std::vector<Arg>& args,
                       const std::vector<uint32_t>& outputs) {
-    if (outputs.size() != op.output_count) {
+    if (outputs.size() != op.outputs.size()) {
       return Status(StatusCode::kInvalidFile, "Number of outputs (" +
                                                   std::to_string(outputs.size()) +
                                                   ") differs from that of " + op.name + " (" +
-                                                  std::to_string(op.output_count) + ").");
+                                                  std::to_string(op.outputs.size()) + ").");
     }
     SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(op, args));
     for (size_t i = 0; i < outputs.size(); ++i) {

@@ -38,7 +38,7 @@ Status MissingList::ToStatus(const ops::OpIndex& index) const {
   if (!library_lines_.empty()) {
     std::string names;
     for (const ops::LoadedLibrary& loaded : index.libraries()) {
-      names += (names.empty() ? "" : ", ") + std::string(loaded.library->name);
+      names += (names.empty() ? "" : ", ") + std::string(loaded.library.name);
     }
     text = "The shader libraries (" + (names.empty() ? "none" : names) +
            ") lack what the graph needs:" + list(library_lines_) +

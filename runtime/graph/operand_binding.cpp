@@ -1,6 +1,7 @@
 // How the operands of a node are bound: in which storage, and in which packed form.
 #include "runtime/graph/call_key.h"
 #include "runtime/graph/call_lowering.h"
+#include "runtime/ops/call_formulas.h"
 
 namespace spirloom::graph {
 namespace {
@@ -8,10 +9,10 @@ namespace {
 // The arguments with which the operand's packing op is called.
 Result<std::vector<Arg>> PackArgs(const ops::OperandInfo& operand, const ops::OpInfo& pack_op,
                                   const CallFrame& frame) {
-  std::vector<ops::Value> values(operand.pack_arg_count);
-  ops::Eval eval;
-  operand.pack_args(eval, frame.call(), values);
-  if (!eval.ok()) return Status(StatusCode::kInvalidFile, eval.error());
+  std::vector<ops::Value> values(operand.pack_args.size());
+  ops::CallFormulas formulas(frame.op(), frame.call());
+  formulas.PackArgs(operand, values);
+  SPIRLOOM_TRY(formulas.status());
   if (values.size() != pack_op.args.size()) {
     return Status(StatusCode::kInternal, std::string("Packing of ") + operand.name + " and " +
                                              pack_op.name +

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.h"
+#include "runtime/ops/eval.h"
 #include "runtime/ops/op_index.h"
 
 namespace spirloom::graph {

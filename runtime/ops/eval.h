@@ -111,7 +111,7 @@ class Eval {
   Ints Replace(const Ints& v, int64_t i, int64_t value);
   Ints Insert(const Ints& v, int64_t i, int64_t value);
   Ints Remove(const Ints& v, const Ints& indices);
-  bool Contains(const Ints& v, int64_t value);
+  bool Contains(int64_t value, const Ints& v);
   void Append(Ints& v, int64_t value);
 
   // Shapes.

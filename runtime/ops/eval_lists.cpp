@@ -123,7 +123,7 @@ Ints Eval::Remove(const Ints& v, const Ints& indices) {
   return result;
 }
 
-bool Eval::Contains(const Ints& v, int64_t value) {
+bool Eval::Contains(int64_t value, const Ints& v) {
   return std::find(v.begin(), v.end(), value) != v.end();
 }
 

@@ -1,6 +1,9 @@
 #include "runtime/ops/op_index.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "runtime/ops/registry_reader.h"
 
 namespace spirloom::ops {
 namespace {
@@ -9,28 +12,16 @@ namespace {
 constexpr uint32_t kAxisBits = 4;
 constexpr uint32_t kMaxAxes = 8;
 
-std::string Hex(uint64_t value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text(16, '0');
-  for (size_t i = 0; i < text.size(); ++i) text[15 - i] = kDigits[value >> (4 * i) & 15];
-  return text;
-}
-
 Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   if (library == nullptr) {
     return Status(StatusCode::kInvalidArgument, "A shader library is null.");
   }
-  const std::string context = "opening the shader library '" + std::string(library->name) + "'";
+  const std::string context = "opening the shader library '" + library->name + "'";
   auto pack = ShaderPack::Open(library->pack, PackCheck::kStructure);
   if (!pack.ok()) return std::move(pack).status().While(context);
-  if (pack->header().library_digest != library->digest) {
-    return Status(StatusCode::kInvalidArgument,
-                  "The shader library '" + std::string(library->name) + "' (digest " +
-                      Hex(library->digest) + ") and its pack (digest " +
-                      Hex(pack->header().library_digest) +
-                      ") are from different builds. Rebuild the library.");
-  }
-  return LoadedLibrary{library, std::move(pack).value()};
+  auto registry = ReadRegistry(pack->registry());
+  if (!registry.ok()) return std::move(registry).status().While(context);
+  return LoadedLibrary{*library, std::move(pack).value(), std::move(registry).value()};
 }
 
 bool ByName(const OpEntry& a, const OpEntry& b) {
@@ -43,8 +34,10 @@ Result<OpIndex> OpIndex::Create(std::span<const ShaderLibrary* const> libraries)
   OpIndex index;
   for (const ShaderLibrary* library : libraries) {
     SPIRLOOM_TRY_ASSIGN(LoadedLibrary loaded, LoadLibrary(library));
-    for (const OpInfo& op : library->ops) index.ops_.push_back({&op, index.libraries_.size()});
-    index.libraries_.push_back(loaded);
+    index.libraries_.push_back(std::move(loaded));
+  }
+  for (size_t i = 0; i < index.libraries_.size(); ++i) {
+    for (const OpInfo& op : index.libraries_[i].registry.ops) index.ops_.push_back({&op, i});
   }
   std::ranges::stable_sort(index.ops_, ByName);
   for (size_t i = 1; i < index.ops_.size(); ++i) {
@@ -52,7 +45,7 @@ Result<OpIndex> OpIndex::Create(std::span<const ShaderLibrary* const> libraries)
     const OpEntry& b = index.ops_[i];
     if (std::string_view(a.op->name) != b.op->name) continue;
     const auto name = [&](const OpEntry& entry) {
-      return std::string(index.libraries_[entry.library].library->name);
+      return index.libraries_[entry.library].library.name;
     };
     return Status(StatusCode::kInvalidArgument,
                   "The op '" + std::string(a.op->name) + "' is in two shader libraries, '" +

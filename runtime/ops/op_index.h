@@ -15,10 +15,11 @@
 
 namespace spirloom::ops {
 
-// A library and its checked pack.
+// A library, its checked pack and what that says of the ops.
 struct LoadedLibrary {
-  const ShaderLibrary* library;
+  ShaderLibrary library;
   ShaderPack pack;
+  Registry registry;
 };
 
 // An op and the library (an index into OpIndex::libraries()) that its kernels' variants are in.
@@ -34,12 +35,15 @@ struct Variant {
   std::span<const uint32_t> spirv;
 };
 
-// The ops of several libraries as one. Immutable, so thread-safe; the libraries must outlive it.
+// The ops of several libraries as one. Immutable, so thread-safe; the libraries' bytes must outlive
+// it.
 class OpIndex {
  public:
   OpIndex() = default;  // no ops
-  // Fails with kInvalidArgument when two libraries have the same op (naming it and both), when one
-  // is null, or when a library's pack is of another build; with kInvalidFile for a malformed pack.
+  OpIndex(OpIndex&&) = default;
+  OpIndex& operator=(OpIndex&&) = default;
+  // Fails with kInvalidArgument when two libraries have the same op (naming it and both) or one is
+  // null; with kInvalidFile for a malformed pack.
   static Result<OpIndex> Create(std::span<const ShaderLibrary* const> libraries);
 
   const std::vector<LoadedLibrary>& libraries() const { return libraries_; }

@@ -1,9 +1,9 @@
-// The shader pack: every compiled module and the table of variants that use them. Written by the
-// compiler (compiler/), read by the runtime, embedded as bytes or mapped from a .slpack file.
-// Little-endian; every table starts at a multiple of 64 bytes.
+// The shader pack: a library's ops, every compiled module and the table of variants that use them.
+// Written by the compiler (compiler/), read by the runtime, embedded as bytes or mapped from a
+// .slpack file. Little-endian; every table starts at a multiple of 64 bytes.
 //
 //   PackHeader | VariantRow[variant_count], sorted by key | ModuleRow[module_count] | string table
-//   | modules
+//   | registry (registry_reader.h) | modules
 //
 // Equal modules are stored once. The bytes depend on the inputs alone.
 #ifndef SPIRLOOM_RUNTIME_OPS_PACK_FORMAT_H_
@@ -14,7 +14,7 @@
 namespace spirloom::ops {
 
 inline constexpr uint32_t kPackMagic = 0x4b504c53;  // "SLPK"
-inline constexpr uint32_t kPackVersion = 2;
+inline constexpr uint32_t kPackVersion = 3;
 inline constexpr uint32_t kPackAlignment = 64;
 inline constexpr uint32_t kMaxBindings = 16;
 inline constexpr uint32_t kMaxConstants = 12;
@@ -26,7 +26,6 @@ struct PackHeader {
   uint32_t magic;
   uint32_t version;
   uint64_t size;            // of the whole pack
-  uint64_t library_digest;  // of the kernel list; equals ShaderLibrary::digest
   uint64_t content_digest;  // XXH64 (seed 0) of every byte after the header
   uint32_t variant_count;
   uint32_t module_count;
@@ -34,6 +33,8 @@ struct PackHeader {
   uint32_t modules_offset;
   uint32_t strings_offset;
   uint32_t strings_size;
+  uint32_t registry_offset;
+  uint32_t registry_size;
   uint32_t reserved[2];
 };
 static_assert(sizeof(PackHeader) == 64);

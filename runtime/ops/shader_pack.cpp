@@ -90,7 +90,8 @@ Status ShaderPack::CheckHeader() const {
                           sizeof(VariantRow), header.size));
   SPIRLOOM_TRY(CheckTable("module", header.modules_offset, header.module_count, sizeof(ModuleRow),
                           header.size));
-  return CheckTable("string", header.strings_offset, header.strings_size, 1, header.size);
+  SPIRLOOM_TRY(CheckTable("string", header.strings_offset, header.strings_size, 1, header.size));
+  return CheckTable("registry", header.registry_offset, header.registry_size, 1, header.size);
 }
 
 Status ShaderPack::CheckModules() const {

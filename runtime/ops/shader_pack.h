@@ -25,6 +25,10 @@ class ShaderPack {
   const PackHeader& header() const { return *header_; }
   std::span<const VariantRow> variants() const { return variants_; }
   std::span<const ModuleRow> modules() const { return modules_; }
+  // What ReadRegistry takes.
+  std::span<const std::byte> registry() const {
+    return bytes_.subspan(header_->registry_offset, header_->registry_size);
+  }
 
   // The variant with this key, or null.
   const VariantRow* Find(uint64_t key) const;

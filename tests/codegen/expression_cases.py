@@ -6,9 +6,9 @@ import math
 
 from codegen.expr.scope import Scope
 from codegen.expr.types import Kind, Origin, TensorType, Value, Variable
-from codegen.vocabulary import DType
+from codegen.vocabulary import DType, Storage
 
-TENSOR = TensorType((2, 3, 5, 7), DType.F32)
+TENSOR = TensorType((2, 3, 5, 7), DType.F32, Storage.BUFFER)
 
 VALUES: dict[str, Value] = {
     "n": 5,

@@ -63,7 +63,8 @@ TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
   const Result<ops::ShaderPack> pack = ops::ShaderPack::Open(view, ops::PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
-  EXPECT_EQ(pack->header().library_digest, 0x0123456789abcdefu);
+  const auto ops = std::as_bytes(std::span(std::string_view("ops")));
+  EXPECT_TRUE(std::ranges::equal(pack->registry(), ops));
   ASSERT_EQ(pack->variants().size(), 7u);
   const ops::VariantRow* row = pack->Find(uint64_t{5} << 32);
   ASSERT_NE(row, nullptr);

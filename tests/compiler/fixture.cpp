@@ -35,10 +35,11 @@ std::string GlslParts::Text() const {
 
 CompilerTest::CompilerTest()
     : folder_(NewFolder()),
-      manifest_({{"version", 1},
+      manifest_({{"version", 2},
                  {"library", "test"},
-                 {"digest", "0123456789abcdef"},
+                 {"registry", "registry.bin"},
                  {"variants", nlohmann::json::array()}}) {
+  EXPECT_TRUE(WriteFileAtomically(folder_ / "registry.bin", "ops").ok());
   options_.manifest = folder_ / "manifest.json";
   options_.output = folder_ / "out" / "shaders.slpack";
   options_.jobs = 1;

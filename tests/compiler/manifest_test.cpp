@@ -36,7 +36,7 @@ class ManifestTest : public CompilerTest {
 TEST_F(ManifestTest, ReadsEverything) {
   const Result<Manifest> manifest = ParseManifest(manifest_.dump());
   ASSERT_TRUE(manifest.ok()) << manifest.status().message();
-  EXPECT_EQ(manifest->digest, 0x0123456789abcdefu);
+  EXPECT_EQ(manifest->registry, "registry.bin");
   ASSERT_EQ(manifest->variants.size(), 2u);
   const Variant& variant = manifest->variants[1];
   EXPECT_EQ(variant.id, "b");
@@ -61,15 +61,15 @@ TEST_F(ManifestTest, DeepNestingIsRefused) {
   const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
   const Result<Manifest> manifest = ParseManifest("{\"version\": " + deep + "}");
   ASSERT_FALSE(manifest.ok());
-  EXPECT_EQ(manifest.status().message(), "version is array, not an integer from 1 to 1.");
+  EXPECT_EQ(manifest.status().message(), "version is array, not an integer from 2 to 2.");
 }
 
 TEST_F(ManifestTest, NamesWhatIsWrong) {
-  EXPECT_EQ(ErrorAfter([](json& m) { m["version"] = 2; }),
-            "version is 2, not an integer from 1 to 1.");
+  EXPECT_EQ(ErrorAfter([](json& m) { m["version"] = 1; }),
+            "version is 1, not an integer from 2 to 2.");
   EXPECT_EQ(ErrorAfter([](json& m) { m.erase("variants"); }), "variants is missing.");
-  EXPECT_EQ(ErrorAfter([](json& m) { m["digest"] = "xyz"; }),
-            "digest is 'xyz', not 16 hexadecimal digits.");
+  EXPECT_EQ(ErrorAfter([](json& m) { m["registry"] = "../ops"; }),
+            "registry is '../ops', not a path below the manifest's folder.");
   EXPECT_EQ(ErrorAfter([](json& m) { m["variants"][1] = 7; }), "variants[1] is not an object.");
   EXPECT_EQ(VariantError([](json& v) { v.erase("push"); }), "variants[1].push is missing.");
   EXPECT_EQ(VariantError([](json& v) { v["push"] = 3; }), "variants[1].push is not a list.");

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/graph/graph_loader.h"
-#include "tests/unit/fake_library.h"
+#include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
 
 namespace spirloom::graph {

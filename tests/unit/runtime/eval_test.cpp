@@ -192,8 +192,8 @@ TEST(Eval, Edits) {
 }
 
 TEST(Eval, Contains) {
-  EXPECT_VALUE(eval.Contains({1, 2}, 2), true);
-  EXPECT_VALUE(eval.Contains({1, 2}, 3), false);
+  EXPECT_VALUE(eval.Contains(2, {1, 2}), true);
+  EXPECT_VALUE(eval.Contains(3, {1, 2}), false);
 }
 
 TEST(Eval, Wrap) {

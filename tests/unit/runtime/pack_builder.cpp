@@ -15,7 +15,24 @@ size_t Align(size_t offset) {
 
 }  // namespace
 
-PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest) {
+std::string RegistryOf(const std::string& library, const std::vector<std::string>& ops,
+                       bool overrides) {
+  // Texts stand behind their lengths, which are below 128 here: one byte.
+  const auto text = [](const std::string& value) {
+    return std::string(1, static_cast<char>(value.size())) + value + '\0';
+  };
+  std::string registry =
+      text(library) + static_cast<char>(overrides ? 1 : 0) + static_cast<char>(ops.size());
+  for (const std::string& op : ops) {
+    registry += text(op) + text(op);
+    registry += std::string(4, '\0');                // no view; args, lets and steps: none
+    registry += std::string("\1\2\x09\0\2\0\0", 7);  // one output: shape [], dtype f32
+    registry += '\0';                                // no kernels
+  }
+  return registry;
+}
+
+PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registry) {
   std::string names;
   std::vector<uint32_t> name_offsets;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -25,12 +42,12 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest) {
   const size_t variants = Align(sizeof(ops::PackHeader));
   const size_t modules = Align(variants + keys.size() * sizeof(ops::VariantRow));
   const size_t strings = Align(modules + sizeof(ops::ModuleRow));
-  const size_t code = Align(strings + names.size());
+  const size_t ops = Align(strings + names.size());
+  const size_t code = Align(ops + registry.size());
   PackBytes pack(code + sizeof(kModuleWords));
   pack.header() = {.magic = ops::kPackMagic,
                    .version = ops::kPackVersion,
                    .size = pack.bytes().size(),
-                   .library_digest = library_digest,
                    .content_digest = 0,
                    .variant_count = static_cast<uint32_t>(keys.size()),
                    .module_count = 1,
@@ -38,6 +55,8 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest) {
                    .modules_offset = static_cast<uint32_t>(modules),
                    .strings_offset = static_cast<uint32_t>(strings),
                    .strings_size = static_cast<uint32_t>(names.size()),
+                   .registry_offset = static_cast<uint32_t>(ops),
+                   .registry_size = static_cast<uint32_t>(registry.size()),
                    .reserved = {}};
   for (size_t i = 0; i < keys.size(); ++i) {
     ops::VariantRow& row = pack.variant(i);
@@ -58,6 +77,7 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest) {
                     .reserved = 0,
                     .digest = XXH64(kModuleWords, sizeof(kModuleWords), 0)};
   std::memcpy(pack.bytes().data() + strings, names.data(), names.size());
+  std::memcpy(pack.bytes().data() + ops, registry.data(), registry.size());
   std::memcpy(pack.bytes().data() + code, kModuleWords, sizeof(kModuleWords));
   Reseal(pack);
   return pack;

@@ -32,8 +32,14 @@ class PackBytes {
   std::vector<uint64_t> words_;
 };
 
-// A pack with one variant per key, named "variant_<i>", all of one 6-word module.
-PackBytes MakePack(const std::vector<uint64_t>& keys, uint64_t library_digest);
+// A pack with one variant per key, named "variant_<i>", all of one 6-word module. `registry` as
+// RegistryOf makes it.
+PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registry);
+
+// The registry of a library `library` with ops of these names, which take nothing and have no
+// kernels.
+std::string RegistryOf(const std::string& library, const std::vector<std::string>& ops,
+                       bool overrides = false);
 
 // Gives the header the content digest of the bytes as they are.
 void Reseal(PackBytes& pack);

@@ -16,9 +16,10 @@ namespace {
 
 using ::spirloom::testing::MakePack;
 using ::spirloom::testing::PackBytes;
+using ::spirloom::testing::RegistryOf;
 using ::testing::HasSubstr;
 
-PackBytes GoodPack() { return MakePack({3, 7, uint64_t{1} << 32}, /*library_digest=*/0xabcd); }
+PackBytes GoodPack() { return MakePack({3, 7, uint64_t{1} << 32}, RegistryOf("test", {})); }
 
 Status OpenStatus(PackBytes& pack, PackCheck check = PackCheck::kStructure) {
   return ShaderPack::Open(pack.bytes(), check).status();
@@ -39,7 +40,7 @@ TEST(ShaderPack, Reads) {
   PackBytes bytes = GoodPack();
   const auto pack = ShaderPack::Open(bytes.bytes(), PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
-  EXPECT_EQ(pack->header().library_digest, 0xabcdU);
+  EXPECT_EQ(pack->registry().size(), pack->header().registry_size);
   ASSERT_EQ(pack->variants().size(), 3U);
   const VariantRow* row = pack->Find(7);
   ASSERT_NE(row, nullptr);
@@ -51,7 +52,7 @@ TEST(ShaderPack, Reads) {
 }
 
 TEST(ShaderPack, ReadsAnEmptyOne) {
-  PackBytes bytes = MakePack({}, 1);
+  PackBytes bytes = MakePack({}, RegistryOf("test", {}));
   const auto pack = ShaderPack::Open(bytes.bytes(), PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   EXPECT_TRUE(pack->variants().empty());
@@ -67,7 +68,7 @@ TEST(ShaderPack, ReadsWhatTheCompilerWrites) {
   b.key = 6;
   b.needs = 3;
   const std::vector<uint32_t> words = {0x07230203, 0x00010300, 0, 1, 0, 42};
-  const auto written = compiler::WritePack(0x77, {{&a, words}, {&b, words}});
+  const auto written = compiler::WritePack("ops", {{&a, words}, {&b, words}});
   ASSERT_TRUE(written.ok()) << written.status().message();
   PackBytes bytes(written->bytes.size());
   std::ranges::copy(std::as_bytes(std::span(written->bytes)), bytes.bytes().begin());
@@ -82,7 +83,7 @@ TEST(ShaderPack, ReadsWhatTheCompilerWrites) {
 
 TEST(ShaderPack, RefusesTheHeader) {
   ExpectRefused([](PackBytes& p) { p.header().magic = 1; }, "do not begin as a shader pack");
-  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 2",
+  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 3",
                 StatusCode::kUnsupported);
   ExpectRefused([](PackBytes& p) { p.header().size -= 4; }, "says it has");
   ExpectRefused([](PackBytes& p) { p.header().variants_offset += 8; },

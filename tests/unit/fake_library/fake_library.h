@@ -1,4 +1,4 @@
-// A small library of ops without shaders, for tests of planning.
+// A small library of ops whose shaders do nothing of use, for tests of planning (op_specs/).
 //
 //   test.add(a, b)        buffer and texture3d; f32 only
 //   test.sum(x)           buffer only
@@ -7,8 +7,8 @@
 //   test.pack(w)          buffer only
 //   test.int8(x)          needs Vulkan 1.2 and 8-bit storage
 //   spirloom.copy         any storage to any other; f32 only
-#ifndef SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_
-#define SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_
+#ifndef SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_FAKE_LIBRARY_H_
+#define SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_FAKE_LIBRARY_H_
 
 #include "runtime/ops/op_index.h"
 
@@ -19,4 +19,4 @@ const ops::OpIndex& FakeIndex();
 
 }  // namespace spirloom::testing
 
-#endif  // SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_H_
+#endif  // SPIRLOOM_TESTS_UNIT_FAKE_LIBRARY_FAKE_LIBRARY_H_

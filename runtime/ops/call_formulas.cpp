@@ -1,0 +1,141 @@
+#include "runtime/ops/call_formulas.h"
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/text.h"
+
+namespace spirloom::ops {
+namespace {
+
+constexpr uint32_t kAxisBits = 4;      // of a variant's key
+constexpr uint64_t kNoSuchCode = 0xf;  // no variant has it
+
+}  // namespace
+
+CallFormulas::CallFormulas(const OpInfo& op, const Call& call)
+    : op_(op), call_(call), evaluator_(eval_, op.lets, call) {}
+
+Status CallFormulas::status() const {
+  return eval_.ok() ? Status() : Status(StatusCode::kInvalidFile, eval_.error());
+}
+
+DType CallFormulas::ToDType(int64_t number) {
+  if (number >= 0 && number <= static_cast<int64_t>(DType::kB8)) return static_cast<DType>(number);
+  eval_.Fail(Concat({"There is no dtype ", number, "."}));
+  return DType::kF32;
+}
+
+void CallFormulas::CheckTensor(const ArgInfo& arg, const TensorDesc& tensor) {
+  if (!tensor.present) return;
+  eval_.CheckDType(arg.name, tensor.dtype, ToDType(evaluator_.Int(arg.dtype)));
+}
+
+void CallFormulas::CheckArg(const ArgInfo& arg, const Value& value) {
+  if (!arg.dtype.empty() && arg.type == ArgType::kTensor) CheckTensor(arg, *value.tensor);
+  if (!arg.dtype.empty() && arg.type == ArgType::kTensorList) {
+    for (const TensorDesc* tensor : value.tensors) CheckTensor(arg, *tensor);
+  }
+  if (arg.length < 0) return;
+  const auto size = static_cast<int64_t>(value.ints.size());
+  if (size == arg.length) return;
+  const std::string text = Concat({"len(", arg.name, ") == ", arg.length});
+  eval_.Check(false, text.c_str(), size, arg.length);
+}
+
+void CallFormulas::Check(const StepInfo& step) {
+  const bool holds = evaluator_.Int(step.condition) != 0;
+  if (step.left.empty()) return eval_.Check(holds, step.text);
+  if (holds) return;
+  const int64_t left = evaluator_.Int(step.left);
+  eval_.Check(holds, step.text, left, evaluator_.Int(step.right));
+}
+
+void CallFormulas::Infer(std::span<TensorDesc> outputs) {
+  for (size_t i = 0; i < op_.args.size(); ++i) CheckArg(op_.args[i], call_.args[i]);
+  size_t lets = 0;
+  for (const StepInfo& step : op_.steps) {
+    if (!eval_.ok()) return;
+    if (step.is_check) {
+      Check(step);
+    } else {
+      evaluator_.Let(lets++);
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].shape = evaluator_.List(op_.outputs[i].shape);
+    outputs[i].dtype = ToDType(evaluator_.Int(op_.outputs[i].dtype));
+    outputs[i].present = true;
+  }
+}
+
+bool CallFormulas::When(const KernelInfo& kernel) {
+  return kernel.when.empty() || evaluator_.Int(kernel.when) != 0;
+}
+
+bool CallFormulas::Prefer(const KernelInfo& kernel, const DeviceFacts& device) {
+  evaluator_.SetDevice(device);
+  return kernel.prefer.empty() || evaluator_.Int(kernel.prefer) != 0;
+}
+
+uint64_t CallFormulas::AxisCode(const AxisInfo& axis, Storage storage) {
+  const int64_t value = axis.of.empty() ? static_cast<int64_t>(storage) : evaluator_.Int(axis.of);
+  const auto number = static_cast<uint64_t>(value);
+  if (axis.values.empty()) return std::min(number, kNoSuchCode);
+  const auto place = std::ranges::find(axis.values, number) - axis.values.begin();
+  return place < std::ssize(axis.values) ? static_cast<uint64_t>(place) : kNoSuchCode;
+}
+
+uint64_t CallFormulas::VariantKey(const KernelInfo& kernel, Storage storage) {
+  uint64_t key = uint64_t{kernel.index} << 32;
+  uint32_t shift = 0;
+  for (const AxisInfo& axis : kernel.axes) {
+    key |= AxisCode(axis, storage) << shift;
+    shift += kAxisBits;
+  }
+  return key;
+}
+
+int64_t CallFormulas::Repeat(const KernelInfo& kernel) {
+  return kernel.repeat.empty() ? 1 : evaluator_.Int(kernel.repeat);
+}
+
+void CallFormulas::Push(const KernelInfo& kernel, Storage storage, int64_t i,
+                        std::span<std::byte> block) {
+  evaluator_.SetDispatch(storage, i);
+  for (const PushInfo& member : kernel.push) {
+    if (member.kind == ValueKind::kInts) {
+      eval_.PutInts(block, member.offset, evaluator_.List(member.value), member.count);
+    } else if (member.kind == ValueKind::kFloat) {
+      eval_.PutFloat(block, member.offset, evaluator_.Float(member.value));
+    } else {
+      eval_.PutInt(block, member.offset, evaluator_.Int(member.value));
+    }
+  }
+}
+
+void CallFormulas::Grid(const KernelInfo& kernel, Storage storage, int64_t i,
+                        std::span<int64_t, 3> invocations) {
+  evaluator_.SetDispatch(storage, i);
+  for (size_t k = 0; k < invocations.size(); ++k) {
+    invocations[k] = evaluator_.Int(kernel.grid[k]);
+  }
+}
+
+void CallFormulas::Constants(const KernelInfo& kernel, std::span<uint32_t> values) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    const ConstantInfo& constant = kernel.constants[k];
+    values[k] = constant.kind == ValueKind::kFloat
+                    ? Eval::FloatBits(evaluator_.Float(constant.value))
+                    : eval_.IntBits(evaluator_.Int(constant.value));
+  }
+}
+
+void CallFormulas::PackArgs(const OperandInfo& operand, std::span<Value> args) {
+  for (size_t k = 0; k < args.size(); ++k) {
+    const PackArgInfo& arg = operand.pack_args[k];
+    if (!arg.value.empty()) args[k] = evaluator_.Any(arg.value, arg.kind);
+  }
+}
+
+}  // namespace spirloom::ops

@@ -1,0 +1,193 @@
+#include "runtime/ops/formula_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/ops/byte_reader.h"
+#include "runtime/ops/eval.h"
+#include "runtime/text.h"
+
+namespace spirloom::ops {
+namespace {
+
+ValueKind KindOf(ArgType type) {
+  switch (type) {
+    case ArgType::kTensor:
+      return ValueKind::kTensor;
+    case ArgType::kTensorList:
+      return ValueKind::kTensors;
+    case ArgType::kFloat:
+      return ValueKind::kFloat;
+    case ArgType::kInts:
+      return ValueKind::kInts;
+    case ArgType::kString:
+      return ValueKind::kText;
+    case ArgType::kInt:
+    case ArgType::kBool:
+      break;
+  }
+  return ValueKind::kInt;
+}
+
+class Checker {
+ public:
+  Checker(Formula formula, const FormulaNames& names) : in_(formula), names_(names) {}
+
+  Result<FormulaFacts> Check() {
+    const ValueKind kind = Node(/*depth=*/1);
+    if (in_.remaining() > 0) Fail({"more bytes follow the formula"});
+    if (!in_.ok()) Fail({"it ends too early"});
+    if (!status_.ok()) return std::move(status_);
+    return FormulaFacts{kind, depth_};
+  }
+
+ private:
+  // Keeps the first failure.
+  void Fail(std::initializer_list<TextPiece> what) {
+    if (!status_.ok()) return;
+    status_ = Status(StatusCode::kInvalidFile,
+                     Concat({"Byte ", in_.position(), " of a formula: ", Concat(what), "."}));
+  }
+
+  bool going() const { return status_.ok() && in_.ok(); }
+
+  ValueKind Node(uint32_t depth) {
+    depth_ = std::max(depth_, depth);
+    if (depth > kMaxFormulaDepth) Fail({"it nests deeper than ", kMaxFormulaDepth});
+    const uint8_t code = in_.Byte();
+    if (!going()) return ValueKind::kInt;
+    const OperationKinds* operation = FindOperation(code);
+    if (operation == nullptr) return Form(static_cast<Opcode>(code), depth);
+    for (const char* kind = operation->operands; *kind != '\0'; ++kind) {
+      Expect(static_cast<ValueKind>(*kind), depth + 1);
+    }
+    return operation->result;
+  }
+
+  void Expect(ValueKind wanted, uint32_t depth) {
+    if (!going()) return;
+    const ValueKind given = Node(depth);
+    if (given == wanted) return;
+    Fail({"an operand is of kind ", KindName(given), ", not ", KindName(wanted)});
+  }
+
+  // A literal, a name, or what evaluates its operands in a way of its own.
+  ValueKind Form(Opcode code, uint32_t depth) {
+    switch (code) {
+      case Opcode::kInt:
+        in_.Zigzag();
+        return ValueKind::kInt;
+      case Opcode::kFloat:
+        in_.Float();
+        return ValueKind::kFloat;
+      case Opcode::kText:
+        in_.Text();
+        return ValueKind::kText;
+      case Opcode::kArg: {
+        const size_t arg = Place(names_.args.size(), "argument");
+        return going() ? KindOf(names_.args[arg].type) : ValueKind::kInt;
+      }
+      case Opcode::kOutput:
+        Place(names_.outputs, "output");
+        return ValueKind::kTensor;
+      case Opcode::kLet:
+        return Let(depth);
+      case Opcode::kLoop:
+        Place(loops_, "comprehension");
+        return ValueKind::kInt;
+      case Opcode::kDevice:
+        Place(kDeviceFacts, "fact of the device");
+        return ValueKind::kInt;
+      case Opcode::kNodeStorage:
+      case Opcode::kDispatch:
+        return ValueKind::kInt;
+      case Opcode::kList:
+        return List(depth);
+      case Opcode::kAnd:
+      case Opcode::kOr:
+        Expect(ValueKind::kInt, depth + 1);
+        ExpectCounted(ValueKind::kInt, depth);
+        return ValueKind::kInt;
+      case Opcode::kIf: {
+        Expect(ValueKind::kInt, depth + 1);
+        const ValueKind kind = Counted(depth);
+        ExpectCounted(kind, depth);
+        return kind;
+      }
+      case Opcode::kEach:
+      case Opcode::kEachIf:
+        return Loop(code == Opcode::kEachIf, depth);
+      default:
+        Fail({"it is no opcode"});
+        return ValueKind::kInt;
+    }
+  }
+
+  size_t Place(size_t count, const char* what) {
+    const uint64_t place = in_.Varint();
+    if (place < count) return static_cast<size_t>(place);
+    Fail({"there is no ", what, " ", place, " among ", count});
+    return 0;
+  }
+
+  ValueKind Let(uint32_t depth) {
+    const size_t let = Place(names_.lets.size(), "let");
+    if (!going()) return ValueKind::kInt;
+    depth_ = std::max(depth_, depth + names_.lets[let].depth);
+    if (depth_ > kMaxFormulaDepth) Fail({"it nests too deeply with the lets it uses"});
+    return names_.lets[let].kind;
+  }
+
+  ValueKind List(uint32_t depth) {
+    const uint64_t size = in_.Varint();
+    if (size > kMaxInts) Fail({"a list is longer than ", kMaxInts});
+    for (uint64_t i = 0; i < size && going(); ++i) Expect(ValueKind::kInt, depth + 1);
+    return ValueKind::kInts;
+  }
+
+  ValueKind Loop(bool has_condition, uint32_t depth) {
+    Expect(ValueKind::kInts, depth + 1);
+    if (loops_ == kMaxLoops) Fail({"comprehensions nest deeper than ", kMaxLoops});
+    ++loops_;
+    const uint64_t size = in_.Varint();
+    const size_t start = in_.position();
+    if (has_condition) Expect(ValueKind::kInt, depth + 1);
+    Expect(ValueKind::kInt, depth + 1);
+    --loops_;
+    CheckSize(start, size);
+    return ValueKind::kInts;
+  }
+
+  // A node behind its size, which evaluation may skip.
+  ValueKind Counted(uint32_t depth) {
+    const uint64_t size = in_.Varint();
+    const size_t start = in_.position();
+    const ValueKind kind = going() ? Node(depth + 1) : ValueKind::kInt;
+    CheckSize(start, size);
+    return kind;
+  }
+
+  void ExpectCounted(ValueKind wanted, uint32_t depth) {
+    if (Counted(depth) != wanted) Fail({"its parts are of different kinds"});
+  }
+
+  void CheckSize(size_t start, uint64_t size) {
+    const size_t taken = in_.position() - start;
+    if (taken == size) return;
+    Fail({"a part of ", taken, " bytes is said to have ", size});
+  }
+
+  ByteReader in_;
+  const FormulaNames& names_;
+  size_t loops_ = 0;
+  uint32_t depth_ = 0;
+  Status status_;
+};
+
+}  // namespace
+
+Result<FormulaFacts> CheckFormula(Formula formula, const FormulaNames& names) {
+  return Checker(formula, names).Check();
+}
+
+}  // namespace spirloom::ops

@@ -1,0 +1,233 @@
+#include "runtime/ops/op_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/ops/eval.h"
+#include "runtime/ops/formula_check.h"
+#include "runtime/ops/pack_format.h"
+
+namespace spirloom::ops {
+namespace {
+
+// Lists of a registry are short; a longer one is taken for damage.
+constexpr size_t kMaxItems = 64;
+constexpr size_t kMaxAxes = 8;
+constexpr size_t kMaxAxisValues = 15;
+constexpr uint64_t kStorageCount = 1 + static_cast<uint64_t>(Storage::kTexture3D);
+constexpr uint64_t kArgTypeCount = 1 + static_cast<uint64_t>(ArgType::kString);
+constexpr uint64_t kAccessCount = 1 + static_cast<uint64_t>(Access::kReadWrite);
+
+}  // namespace
+
+void OpReader::Fail(std::initializer_list<TextPiece> message) {
+  if (status_.ok()) status_ = Status(StatusCode::kInvalidFile, Concat(message));
+}
+
+template <typename T>
+void OpReader::ReadMany(std::vector<T>& items, size_t most, const char* what,
+                        T (OpReader::*read)()) {
+  const uint64_t count = in_.Varint();
+  if (count > most) {
+    Fail({"There are ", count, " ", what, "; at most ", most, " are possible."});
+  }
+  for (uint64_t i = 0; i < count && going(); ++i) items.push_back((this->*read)());
+}
+
+OpReader::TypedFormula OpReader::ReadFormula(const char* what,
+                                             std::initializer_list<ValueKind> kinds) {
+  const Formula formula = in_.Counted();
+  if (!going() || formula.empty()) return {{}, *kinds.begin(), 0};
+  const auto facts = CheckFormula(formula, {op_.args, op_.lets, named_outputs_});
+  if (!facts.ok()) {
+    if (status_.ok()) status_ = facts.status().While(Concat({"checking ", what}));
+    return {};
+  }
+  if (std::ranges::find(kinds, facts->kind) == kinds.end()) {
+    Fail({"The formula of ", what, " gives kind ", KindName(facts->kind), ", not ",
+          KindName(*kinds.begin()), "."});
+  }
+  return {formula, facts->kind, facts->depth};
+}
+
+Formula OpReader::ReadOptional(const char* what, ValueKind kind) {
+  return ReadFormula(what, {kind}).value;
+}
+
+Formula OpReader::ReadRequired(const char* what, ValueKind kind) {
+  const Formula formula = ReadOptional(what, kind);
+  if (formula.empty()) Fail({"The formula of ", what, " is missing."});
+  return formula;
+}
+
+Result<OpInfo> OpReader::Read() {
+  op_.name = in_.Text().data();
+  op_.short_name = in_.Text().data();
+  op_.view_of = static_cast<int32_t>(in_.Below(kMaxItems)) - 1;
+  // A tensor's dtype may be that of a later one, so formulas are checked over all names.
+  ReadMany(op_.args, kMaxItems, "arguments", &OpReader::ReadArg);
+  for (ArgInfo& arg : op_.args) arg.dtype = ReadOptional("an argument's dtype", ValueKind::kInt);
+  ReadMany(op_.lets, kMaxItems, "lets", &OpReader::ReadLet);
+  ReadMany(op_.steps, 2 * kMaxItems, "steps", &OpReader::ReadStep);
+  ReadMany(op_.outputs, kMaxBindings, "outputs", &OpReader::ReadOutput);
+  named_outputs_ = op_.outputs.size();
+  if (going()) CheckSteps();
+  if (going()) CheckView();
+  ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
+  if (!in_.ok()) Fail({"It ends too early, or a number in it is out of range."});
+  if (!status_.ok()) return std::move(status_).While(Concat({"reading the op '", op_.name, "'"}));
+  return std::move(op_);
+}
+
+ArgInfo OpReader::ReadArg() {
+  ArgInfo arg;
+  arg.name = in_.Text().data();
+  arg.type = static_cast<ArgType>(in_.Below(kArgTypeCount));
+  arg.optional = in_.Below(2) != 0;
+  arg.length = static_cast<int32_t>(in_.Below(kMaxInts + 2)) - 1;
+  if (arg.optional && arg.type != ArgType::kTensor)
+    Fail({"Argument '", arg.name, "' is optional, but no tensor."});
+  return arg;
+}
+
+LetInfo OpReader::ReadLet() {
+  using enum ValueKind;
+  const TypedFormula let = ReadFormula("a let", {kInt, kFloat, kText, kInts, kTensor, kTensors});
+  if (let.value.empty()) Fail({"A let has no formula."});
+  return {let.value, let.kind, let.depth};
+}
+
+StepInfo OpReader::ReadStep() {
+  StepInfo step;
+  step.is_check = in_.Below(2) != 0;
+  if (!step.is_check) return step;
+  step.text = in_.Text().data();
+  step.condition = ReadRequired("a check", ValueKind::kInt);
+  step.left = ReadOptional("a check's left side", ValueKind::kInt);
+  step.right = ReadOptional("a check's right side", ValueKind::kInt);
+  if (step.left.empty() != step.right.empty())
+    Fail({"The check '", step.text, "' compares one side with nothing."});
+  return step;
+}
+
+OutputInfo OpReader::ReadOutput() {
+  OutputInfo output;
+  output.shape = ReadRequired("an output's shape", ValueKind::kInts);
+  output.dtype = ReadRequired("an output's dtype", ValueKind::kInt);
+  return output;
+}
+
+void OpReader::CheckSteps() {
+  const auto lets = std::ranges::count(op_.steps, false, &StepInfo::is_check);
+  if (static_cast<size_t>(lets) != op_.lets.size()) {
+    Fail({"Its steps take ", lets, " lets of ", op_.lets.size(), "."});
+  }
+  if (op_.outputs.empty()) Fail({"It has no output."});
+}
+
+void OpReader::CheckView() {
+  if (op_.view_of < 0) return;
+  const auto arg = static_cast<size_t>(op_.view_of);
+  const bool tensor =
+      arg < op_.args.size() && op_.args[arg].type == ArgType::kTensor && !op_.args[arg].optional;
+  if (!tensor) Fail({"It is a view of argument ", arg, ", which is no tensor."});
+}
+
+KernelInfo OpReader::ReadKernel() {
+  KernelInfo kernel;
+  kernel.name = in_.Text().data();
+  kernel.index = static_cast<uint32_t>(in_.Below(uint64_t{1} << 32));
+  kernel.storages = static_cast<uint32_t>(in_.Below(uint64_t{1} << kStorageCount));
+  kernel.push_bytes = static_cast<uint32_t>(in_.Below(kMaxPushBytes + 1));
+  kernel.when = ReadOptional("when", ValueKind::kInt);
+  kernel.prefer = ReadOptional("prefer", ValueKind::kInt);
+  kernel.repeat = ReadOptional("repeat", ValueKind::kInt);
+  ReadMany(kernel.axes, kMaxAxes, "axes", &OpReader::ReadAxis);
+  ReadMany(kernel.operands, kMaxBindings, "operands", &OpReader::ReadOperand);
+  ReadMany(kernel.push, kMaxPushBytes / 4, "push constants", &OpReader::ReadPush);
+  ReadMany(kernel.constants, kMaxConstants, "constants", &OpReader::ReadConstant);
+  for (Formula& size : kernel.grid) size = ReadRequired("grid", ValueKind::kInt);
+  if (going()) CheckPush(kernel);
+  return kernel;
+}
+
+AxisInfo OpReader::ReadAxis() {
+  AxisInfo axis;
+  axis.of = ReadOptional("an axis", ValueKind::kInt);
+  const uint64_t count = in_.Below(kMaxAxisValues + 1);
+  for (uint64_t i = 0; i < count; ++i) axis.values.push_back(in_.Varint());
+  return axis;
+}
+
+OperandInfo OpReader::ReadOperand() {
+  OperandInfo operand;
+  operand.name = in_.Text().data();
+  operand.source = in_.Below(2) != 0 ? OperandSource::kOutput : OperandSource::kArg;
+  operand.index = static_cast<uint8_t>(in_.Below(kMaxItems));
+  operand.access = static_cast<Access>(in_.Below(kAccessCount));
+  operand.storage = static_cast<Storage>(in_.Below(kStorageCount));
+  operand.own_storage = in_.Below(2) != 0;
+  if (going()) CheckOperand(operand);
+  if (!going()) return operand;
+  operand.list =
+      operand.source == OperandSource::kArg && op_.args[operand.index].type == ArgType::kTensorList;
+  ReadPack(operand);
+  return operand;
+}
+
+void OpReader::CheckOperand(const OperandInfo& operand) {
+  const bool output = operand.source == OperandSource::kOutput;
+  const size_t count = output ? op_.outputs.size() : op_.args.size();
+  if (operand.index >= count) {
+    return Fail({"Operand '", operand.name, "' is number ", operand.index, " of ", count, "."});
+  }
+  const ArgType type = output ? ArgType::kTensor : op_.args[operand.index].type;
+  if (type != ArgType::kTensor && type != ArgType::kTensorList) {
+    Fail({"Operand '", operand.name, "' is no tensor."});
+  }
+}
+
+void OpReader::ReadPack(OperandInfo& operand) {
+  using enum ValueKind;
+  const std::string_view op = in_.Text();
+  if (op.empty()) return;
+  operand.pack_op = op.data();
+  const uint64_t count = in_.Below(kMaxItems);
+  for (uint64_t i = 0; i < count && going(); ++i) {
+    const TypedFormula arg =
+        ReadFormula("a packing argument", {kTensor, kInt, kFloat, kText, kInts});
+    operand.pack_args.push_back({arg.value, arg.kind});
+  }
+  if (operand.source != OperandSource::kArg || operand.list) {
+    Fail({"Operand '", operand.name, "' is packed, but no tensor argument."});
+  }
+}
+
+PushInfo OpReader::ReadPush() {
+  using enum ValueKind;
+  PushInfo push;
+  push.offset = static_cast<uint32_t>(in_.Below(kMaxPushBytes));
+  push.count = static_cast<uint32_t>(in_.Below(kMaxPushBytes));
+  const TypedFormula value = ReadFormula("a push constant", {kInt, kFloat, kInts});
+  if (value.value.empty()) Fail({"A push constant has no formula."});
+  push.value = value.value;
+  push.kind = value.kind;
+  return push;
+}
+
+void OpReader::CheckPush(const KernelInfo& kernel) {
+  for (const PushInfo& push : kernel.push) {
+    const uint32_t size = 4 * std::max(push.count, uint32_t{1});
+    if (push.offset % 4 == 0 && push.offset + size <= kernel.push_bytes) continue;
+    Fail({"A push constant of ", size, " bytes at ", push.offset, " does not fit the block of ",
+          kernel.push_bytes, "."});
+  }
+}
+
+ConstantInfo OpReader::ReadConstant() {
+  const TypedFormula value = ReadFormula("a constant", {ValueKind::kInt, ValueKind::kFloat});
+  if (value.value.empty()) Fail({"A constant has no formula."});
+  return {value.value, value.kind};
+}
+
+}  // namespace spirloom::ops
