@@ -97,7 +97,7 @@ def test_both_have_the_same_opcodes() -> None:
     assert re.findall(r"^  (k\w+),", enum, re.M) == [camel(name) for name in OPCODES]
     kinds = {"kInt": "i", "kFloat": "f", "kText": "s", "kInts": "v", "kTensor": "t"}
     kinds["kTensors"] = "l"
-    rows = re.findall(r'\{"(\w+)", (\w+)\},  // (\w+)', (RUNTIME / "formula.cpp").read_text())
+    rows = re.findall(r'\{"(\w+)", (\w+)\}, +// (\w+)', (RUNTIME / "formula.cpp").read_text())
     assert {name: f"{operands}>{kinds[kind]}" for operands, kind, name in rows} == OPERATIONS
     assert [name for _, _, name in rows] == list(OPERATIONS)
 
