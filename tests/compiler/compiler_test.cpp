@@ -128,7 +128,8 @@ TEST_F(CompilerPackTest, DepfileNamesTheInputs) {
   options_.depfile = folder_ / "a b.d";
   ASSERT_TRUE(Compile().ok());
   EXPECT_EQ(*ReadFile(options_.depfile), options_.output.string() + ": " +
-                                             options_.manifest.string() + " \\\n  " +
+                                             options_.manifest.string() + " " +
+                                             (folder_ / "registry.bin").string() + " \\\n  " +
                                              (folder_ / "glsl/v0.glsl").string() + "\n");
 }
 
