@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/ops/eval.h"
 #include "runtime/ops/registry.h"
 #include "runtime/vulkan/device.h"
 

@@ -35,7 +35,7 @@ COMPARED = [
     for symbol in ("==", "!=", *(("<", "<=", ">", ">=") if left in "nf" else ()))
 ]
 MORE = ["f + n", "f - n", "f / n", "min(f, n)", "max(f, m)", "not flag", "max(n, m)"]
-MORE += ["len(v)", "strides(v)", "x.storage == 'buffer'"]
+MORE += ["-n", "range(n - 3)", "len(v)", "strides(v)", "x.storage == 'buffer'"]
 TEXTS = [*(text for text, _ in GOOD + BAD), *COMPARED, *MORE]
 
 
