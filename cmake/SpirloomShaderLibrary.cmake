@@ -65,7 +65,7 @@ function(spirloom_add_shader_library name)
     OUTPUT "${out}/manifest.json" "${out}/registry.bin"
     BYPRODUCTS "${out}/glsl.digest" "${out}/operators.json"
     COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
-            ${override} --depfile "${out}/codegen.d"
+            ${override} --depfile "${out}/codegen.d" --state "${out}/codegen.state"
     DEPENDS ${inputs}
     DEPFILE "${out}/codegen.d"
     WORKING_DIRECTORY "${SPIRLOOM_ROOT}"

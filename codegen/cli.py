@@ -73,6 +73,12 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
         "--override", action="store_true", help="its ops replace those of other libraries"
     )
     parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="FILE",
+        help="keep what makes the next run after an edit of templates quick",
+    )
+    parser.add_argument(
         "--depfile", type=Path, metavar="FILE", help="name every file that was read"
     )
     parser.add_argument(
@@ -97,7 +103,8 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from codegen.generate import Request, generate
+    from codegen.generate import generate
+    from codegen.request import Request
 
     generate(
         Request(
@@ -109,6 +116,7 @@ def _generate(options: argparse.Namespace) -> int:
             options.depfile,
             options.root,
             options.selection,
+            options.state,
         )
     )
     return 0

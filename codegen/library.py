@@ -20,8 +20,13 @@ def load_library(
     Messages and products name files relative to `root`, the project that the folders are part of.
     Raises SpecError with every mistake found, one line each.
     """
-    templates = Templates([named_folder(folder, root) for folder in template_dirs])
+    templates = open_templates(template_dirs, root)
     return load_folders([named_folder(folder, root) for folder in spec_dirs], templates)
+
+
+def open_templates(folders: Iterable[str | Path], root: Path = ROOT) -> Templates:
+    """The templates of some folders, named relative to `root`."""
+    return Templates([named_folder(folder, root) for folder in folders])
 
 
 def named_folder(path: str | Path, root: Path = ROOT) -> Folder:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
+from typing import Any
 
 import jinja2
 
 from codegen.errors import Position, SpecError
 from codegen.lines import LineDirectives
-from codegen.spec import BoundTensor, Constant, PushMember, Variant
+from codegen.shader import Shader, shader_of
+from codegen.spec import Variant
 from codegen.templates import Templates
-from codegen.vocabulary import COMMON_EXTENSIONS, CONTEXT_NAMES
+from codegen.vocabulary import CONTEXT_NAMES
 from codegen.yaml_reader import read_text
 
 _TEMPLATE_BUGS = (
@@ -23,6 +26,7 @@ _TEMPLATE_BUGS = (
     LookupError,
     AttributeError,
 )
+TEMPLATE_ERRORS = (jinja2.TemplateError, RecursionError, SpecError, *_TEMPLATE_BUGS)
 _QUOTED = re.compile(r"'([^']+)'")
 
 
@@ -36,10 +40,36 @@ class _Undefined(jinja2.StrictUndefined):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The GLSL of a variant."""
+    """A shader, its GLSL and the templates that it came from."""
 
-    variant: Variant
+    shader: Shader
     text: str
+    digest: bytes  # of the text
+    sources: frozenset[str]
+
+
+def glsl_digest(shaders: Iterable[Rendered]) -> str:
+    """Changes when any shader does: what build tools depend on instead of on every file."""
+    digest = hashlib.blake2b(digest_size=16)
+    for shader in shaders:
+        digest.update(f"{shader.shader.id}\n".encode() + shader.digest)
+    return digest.hexdigest() + "\n"
+
+
+class _Environment(jinja2.Environment):
+    """Remembers which templates were asked for since `used` was last emptied."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.used: set[str] = set()
+
+    def get_template(
+        self, name: str | jinja2.Template, *args: Any, **kwargs: Any
+    ) -> jinja2.Template:
+        """As Jinja has it."""
+        template = super().get_template(name, *args, **kwargs)
+        self.used.add(str(template.name))
+        return template
 
 
 class Renderer:
@@ -48,7 +78,7 @@ class Renderer:
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
         self._sources: dict[str, str] = {}  # by the name in messages
-        self._environment = jinja2.Environment(
+        self._environment = _Environment(
             loader=jinja2.FunctionLoader(self._load),
             extensions=[LineDirectives],
             undefined=_Undefined,
@@ -59,11 +89,18 @@ class Renderer:
             cache_size=-1,
         )
 
+    def fill(self, shader: Shader) -> Rendered:
+        """The GLSL. Template mistakes are one of TEMPLATE_ERRORS."""
+        self._environment.used.clear()
+        template = self._environment.get_template(shader.template)
+        text = shader.header + template.render(shader.context)
+        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        return Rendered(shader, text, digest, frozenset(self._environment.used))
+
     def render(self, variant: Variant) -> Rendered:
         """The GLSL. Template mistakes become SpecErrors at the template's line."""
         try:
-            template = self._environment.get_template(variant.kernel.template)
-            body = template.render(_context(variant))
+            return self.fill(shader_of(variant))
         except jinja2.TemplateSyntaxError as error:
             raise self._syntax_error(error) from None
         except jinja2.TemplateNotFound as error:
@@ -80,7 +117,6 @@ class Renderer:
             words = _QUOTED.findall(str(error))
             position = self._position(error.__traceback__, words[0] if words else "", variant)
             raise SpecError.at(position, f"{_sentence(error)} {_note(variant)}") from None
-        return Rendered(variant, _header(variant) + body)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
         source = self._templates.find(name)
@@ -132,53 +168,3 @@ def _sentence(error: Exception) -> str:
 
 def _note(variant: Variant) -> str:
     return f"(In variant {variant.id}.)"
-
-
-def _header(variant: Variant) -> str:
-    extensions = list(COMMON_EXTENSIONS)
-    for capability in variant.needs:
-        extensions += capability.extensions
-    lines = ["#version 450", *(f"#extension {name} : require" for name in sorted(set(extensions)))]
-    return "\n".join(lines) + "\n"
-
-
-def _context(variant: Variant) -> dict[str, object]:
-    tensors = [_tensor(x) for x in variant.tensors]
-    return {
-        **variant.kernel.params,
-        **{name: str(v) if not isinstance(v, int) else v for name, v in variant.values.items()},
-        "variant": SimpleNamespace(id=variant.id, op=variant.op, kernel=variant.kernel.name),
-        "tensors": tensors,
-        "t": SimpleNamespace(**{x.name: x for x in tensors}),
-        "push": [_member(m) for m in variant.kernel.push],
-        "constants": [_constant(c) for c in variant.kernel.constants],
-        "workgroup": list(variant.kernel.workgroup),
-    }
-
-
-def _tensor(tensor: BoundTensor) -> SimpleNamespace:
-    glsl = tensor.glsl
-    return SimpleNamespace(
-        name=tensor.name,
-        binding=tensor.binding,
-        dtype=str(tensor.dtype),
-        storage=str(tensor.storage),
-        access=str(tensor.access),
-        optional=tensor.optional,
-        scalar=glsl.scalar,
-        type=glsl.type,
-        vec4=glsl.vec4,
-        texel=glsl.texel,
-        image_format=glsl.image_format,
-        image_prefix=glsl.image_prefix,
-    )
-
-
-def _member(member: PushMember) -> SimpleNamespace:
-    return SimpleNamespace(name=member.name, type=member.type, count=member.count or 1)
-
-
-def _constant(constant: Constant) -> SimpleNamespace:
-    return SimpleNamespace(
-        name=constant.name, id=constant.id, type=constant.type, default=constant.default
-    )

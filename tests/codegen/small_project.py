@@ -85,7 +85,7 @@ class Project:
 
     def glsl(self, variant: str) -> str:
         """The GLSL of a variant."""
-        return next(s.text for s in render_all(self.load()) if s.variant.id == variant)
+        return next(s.text for s in render_all(self.load()) if s.shader.id == variant)
 
     @contextmanager
     def fails(self, *lines: str) -> Iterator[None]:
