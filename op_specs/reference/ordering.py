@@ -41,3 +41,13 @@ def cummax(x: Array, dim: int) -> tuple[Array, Array]:
 def cummin(x: Array, dim: int) -> tuple[Array, Array]:
     """The least up to each place; NaN wins."""
     return _running(x, dim, np.minimum)
+
+
+def max_dim(x: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The greatest along dim, and its first place."""
+    return np.max(x, axis=dim, keepdims=keepdim), np.argmax(x, axis=dim, keepdims=keepdim)
+
+
+def min_dim(x: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """The least along dim, and its first place."""
+    return np.min(x, axis=dim, keepdims=keepdim), np.argmin(x, axis=dim, keepdims=keepdim)

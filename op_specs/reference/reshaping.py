@@ -151,3 +151,13 @@ def diag_embed(x: NDArray[Any], diagonal: int) -> NDArray[Any]:
     places = np.arange(x.shape[-1])
     y[..., places + max(-diagonal, 0), places + max(diagonal, 0)] = x
     return y
+
+
+def as_strided(
+    x: NDArray[Any], size: list[int], stride: list[int], storage_offset: int
+) -> NDArray[Any]:
+    """The elements at the places that an offset and steps name."""
+    y = np.empty(size, x.dtype)
+    for p in np.ndindex(*size):
+        y[p] = x.flat[storage_offset + sum(i * step for i, step in zip(p, stride, strict=True))]
+    return y
