@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codegen.errors import SpecError, one_of
+from codegen.errors import SpecError
 from codegen.expr import operations as ops
 from codegen.expr.check import parse
 from codegen.expr.scope import Scope
@@ -13,6 +13,7 @@ from codegen.expr.types import Apply, Expr, Kind, Literal, Origin, Variable
 from codegen.fields import Fields, as_int, as_mapping, as_scalar, as_words, check_name
 from codegen.signature import RESERVED, Signature, variable_of
 from codegen.spec import Arg, Axis, AxisValue
+from codegen.storages import TEXTURE, as_storages, named_storages, summary
 from codegen.vocabulary import MAX_AXES, MAX_AXIS_VALUES, DType, Storage
 from codegen.yaml_reader import Entry, Node, Scalar, Sequence
 
@@ -38,7 +39,7 @@ def load_axes(fields: Fields, signature: Signature) -> Axes:
     storages_node = fields.get("storages")
     storages: tuple[Storage, ...] = tuple(Storage)
     if storages_node is not None:
-        storages = as_words(storages_node, Storage, "Storage")
+        storages = as_storages(storages_node)
     no_storage = _no_storage(fields, storages, storages_node)
     entries = {entry.key.text: entry for entry in fields.entries("axes")}
     scope = Scope(signature.scope.variables, storages=True)
@@ -61,21 +62,18 @@ def _no_storage(
 ) -> dict[Storage, str]:
     reasons: dict[Storage, str] = {}
     for entry in fields.entries("no_storage"):
-        if entry.key.text not in Storage.__members__.values():
-            message = f"Storage '{entry.key.text}' is not one of: {one_of(Storage)}."
-            raise SpecError.at(entry.key.position, message)
-        storage = Storage(entry.key.text)
-        if storage in storages:
-            message = f"Storage '{storage}' is in 'storages' as well as in 'no_storage'."
-            raise SpecError.at(entry.key.position, message)
-        reasons[storage] = as_scalar(entry.value, "a reason").text
-    for storage in Storage:
-        if storage not in storages and storage not in reasons:
-            assert storages_node is not None
-            message = (
-                f"Storage '{storage}' is left out; say why: no_storage: {{{storage}: REASON}}."
-            )
-            raise SpecError.at(storages_node.position, message)
+        for storage in named_storages(entry.key):
+            if storage in storages:
+                message = f"Storage '{storage}' is in 'storages' as well as in 'no_storage'."
+                raise SpecError.at(entry.key.position, message)
+            reasons[storage] = as_scalar(entry.value, "a reason").text
+    missing = summary([x for x in Storage if x not in storages and x not in reasons])
+    if missing:
+        assert storages_node is not None
+        message = (
+            f"Storage '{missing[0]}' is left out; say why: no_storage: {{{missing[0]}: REASON}}."
+        )
+        raise SpecError.at(storages_node.position, message)
     return reasons
 
 
@@ -135,8 +133,8 @@ def _axis(entry: Entry, scope: Scope) -> Axis:
 def _values(node: Node, name: str) -> tuple[tuple[AxisValue, ...], Kind]:
     first = node.items[0] if isinstance(node, Sequence) and node.items else None
     word = first.text if isinstance(first, Scalar) else ""
-    if word in Storage.__members__.values():
-        return as_words(node, Storage, "Storage"), Kind.STORAGE
+    if word in (*Storage, TEXTURE):
+        return as_storages(node), Kind.STORAGE
     if not word.lstrip("-").isdigit():
         return as_words(node, DType, "DType"), Kind.DTYPE
     assert isinstance(node, Sequence)

@@ -16,7 +16,8 @@ from codegen.fields import (
 )
 from codegen.signature import Signature, scalar_value
 from codegen.spec import Arg, ArgType, CaseValue, Kernel, TensorCase, TestCase, Tolerance
-from codegen.vocabulary import MAX_RANK, DType, Storage
+from codegen.storages import as_storages
+from codegen.vocabulary import MAX_RANK, DType
 from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _LIMITS = ("dtypes", "storages", "kernel")
@@ -43,7 +44,7 @@ def load_case(node: Node, signature: Signature, kernels: Map[str, Kernel]) -> Te
     return TestCase(
         args,
         frozenset(as_words(dtypes, DType, "DType")) if dtypes else None,
-        frozenset(as_words(storages, Storage, "Storage")) if storages else None,
+        frozenset(as_storages(storages)) if storages else None,
         kernel.text if kernel else None,
         node.position,
     )

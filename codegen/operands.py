@@ -84,7 +84,7 @@ def _operand(
 
 
 def _has_texture(axes: Axes) -> bool:
-    return any(Storage.TEXTURE3D in axis.values for axis in axes.axes)
+    return any(x.is_texture for axis in axes.axes for x in axis.values if isinstance(x, Storage))
 
 
 def _storage(fields: Fields, axes: Axes) -> Storage | str:

@@ -57,6 +57,7 @@ def _tensor(tensor: BoundTensor) -> SimpleNamespace:
         binding=tensor.binding,
         dtype=str(tensor.dtype),
         storage=str(tensor.storage),
+        image_shape=tensor.storage.image_shape,
         access=str(tensor.access),
         optional=tensor.optional,
         scalar=glsl.scalar,

@@ -58,11 +58,22 @@ class Storage(StrEnum):
 
     BUFFER = "buffer"
     TEXTURE3D = "texture3d"
+    TEXTURE2D = "texture2d"
 
     @property
     def code(self) -> int:
         """The number of spirloom::Storage."""
-        return 1 if self is Storage.BUFFER else 2
+        return 1 + list(Storage).index(self)
+
+    @property
+    def is_texture(self) -> bool:
+        """Whether tensors there are images."""
+        return self is not Storage.BUFFER
+
+    @property
+    def image_shape(self) -> str:
+        """What GLSL's image types end in, e.g. `3D` in `texture3D`; empty for buffers."""
+        return {Storage.TEXTURE3D: "3D", Storage.TEXTURE2D: "2DArray"}.get(self, "")
 
 
 class Access(StrEnum):
@@ -77,8 +88,10 @@ class BindingType(StrEnum):
     """What a binding is, as in pack_format.h."""
 
     STORAGE_BUFFER = "storage_buffer"
-    SAMPLED_IMAGE = "sampled_image"
-    STORAGE_IMAGE = "storage_image"
+    SAMPLED_IMAGE_3D = "sampled_image_3d"
+    STORAGE_IMAGE_3D = "storage_image_3d"
+    SAMPLED_IMAGE_2D_ARRAY = "sampled_image_2d_array"
+    STORAGE_IMAGE_2D_ARRAY = "storage_image_2d_array"
 
 
 class Capability(StrEnum):
@@ -112,7 +125,7 @@ class DTypeGlsl:
     type: str  # what kernels compute in
     vec4: str  # four of `type`
     texel: str  # what a texture fetch returns
-    image_prefix: str  # "", "i" or "u" before image3D and texture3D
+    image_prefix: str  # "", "i" or "u" before the names of image types
     image_format: str
 
 

@@ -16,8 +16,9 @@ namespace spirloom::compiler {
 namespace {
 
 constexpr std::array<const char*, 3> kScalarTypes = {"int", "float", "bool"};
-constexpr std::array<const char*, 3> kBindingTypes = {"storage_buffer", "sampled_image",
-                                                      "storage_image"};
+constexpr std::array<const char*, ops::kBindingTypeCount> kBindingTypes = {
+    "storage_buffer", "sampled_image_3d", "storage_image_3d", "sampled_image_2d_array",
+    "storage_image_2d_array"};
 constexpr std::array<const char*, 3> kAccesses = {"read", "write", "readwrite"};
 
 std::string Element(const std::string& path, const char* list, size_t i) {

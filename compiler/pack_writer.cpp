@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/ops/image_types.h"
 #include "runtime/ops/pack_format.h"
 
 namespace spirloom::compiler {
@@ -48,6 +49,21 @@ ops::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
   return row;
 }
 
+// The module with 3-D images, from which ops::SetImageTypes() makes it; itself if that cannot.
+std::vector<uint32_t> StoredForm(const PackedVariant& packed) {
+  std::vector<ops::BindingType> types;
+  std::vector<ops::BindingType> types_3d;
+  for (const Binding& binding : packed.variant->bindings) {
+    types.push_back(binding.type);
+    types_3d.push_back(ops::As3D(binding.type));
+  }
+  std::vector<uint32_t> stored = packed.words;
+  ops::SetImageTypes(stored, types_3d);
+  std::vector<uint32_t> restored = stored;
+  ops::SetImageTypes(restored, types);
+  return restored == packed.words ? stored : packed.words;
+}
+
 // The tables, and the modules' bytes in the order of their rows. Module offsets are still relative
 // to the first module.
 struct Tables {
@@ -59,10 +75,10 @@ struct Tables {
 
 Tables MakeTables(const std::vector<PackedVariant>& variants) {
   Tables tables;
-  std::map<std::string_view, size_t> module_of;
+  std::map<std::vector<uint32_t>, size_t> module_of;
   for (const PackedVariant& packed : variants) {
-    const std::string_view bytes = BytesOf(packed.words);
-    const auto [found, is_new] = module_of.emplace(bytes, tables.modules.size());
+    const auto [found, is_new] = module_of.emplace(StoredForm(packed), tables.modules.size());
+    const std::string_view bytes = BytesOf(found->first);
     if (is_new) {
       ops::ModuleRow row = {};
       row.offset = tables.code.size();

@@ -23,9 +23,9 @@ struct Pack {
   size_t module_count = 0;  // after equal ones were merged
 };
 
-// `registry` is the generator's registry.bin; `variants` are sorted by key. Equal modules are
-// stored once. The bytes depend on the arguments alone. Fails with kUnsupported when the pack
-// outgrows the format's 32-bit sizes.
+// `registry` is the generator's registry.bin; `variants` are sorted by key. Modules that are equal
+// but for the dimensions of their images are stored once. The bytes depend on the arguments alone.
+// Fails with kUnsupported when the pack outgrows the format's 32-bit sizes.
 Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVariant>& variants);
 
 }  // namespace spirloom::compiler

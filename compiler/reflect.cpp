@@ -28,6 +28,15 @@ std::string ScalarName(const Instruction& type) {
   }
 }
 
+// The words of an OpTypeImage: 3 "Dim", 5 "Arrayed", 7 "Sampled".
+std::string ImageTypeOf(const Instruction& type) {
+  // 2 says that the image is read and written without a sampler.
+  const std::string access = type.Word(7) == 2 ? "storage_image" : "sampled_image";
+  if (type.Word(3) == spv::Dim3D && type.Word(5) == 0) return access + "_3d";
+  if (type.Word(3) == spv::Dim2D && type.Word(5) == 1) return access + "_2d_array";
+  return access;
+}
+
 std::string BindingTypeOf(const SpirvIndex& index, const Instruction& pointer) {
   const Instruction type = index.Definition(pointer.Word(3));
   switch (pointer.Word(2)) {
@@ -37,9 +46,7 @@ std::string BindingTypeOf(const SpirvIndex& index, const Instruction& pointer) {
       return "uniform_buffer";
     case spv::StorageClassUniformConstant:
       if (type.opcode == spv::OpTypeSampledImage) return "combined_image_sampler";
-      if (type.opcode != spv::OpTypeImage) return "other";
-      // Operand "Sampled": 2 says that the image is read and written without a sampler.
-      return type.Word(7) == 2 ? "storage_image" : "sampled_image";
+      return type.opcode == spv::OpTypeImage ? ImageTypeOf(type) : "other";
     default:
       return "other";
   }

@@ -19,8 +19,9 @@ struct ReflectedBinding {
   std::string name;  // of the variable, or of its block
   uint32_t set;
   uint32_t binding;
-  // "storage_buffer", "sampled_image", "storage_image", "combined_image_sampler", "uniform_buffer"
-  // or "other".
+  // "storage_buffer", "sampled_image_3d", "sampled_image_2d_array", "sampled_image" for one of
+  // other dimensions, the same with "storage_image", "combined_image_sampler", "uniform_buffer" or
+  // "other".
   std::string type;
   bool read;  // some instruction reads its elements
   bool written;

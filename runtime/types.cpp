@@ -38,6 +38,8 @@ const char* Name(Storage storage) {
       return "buffer";
     case Storage::kTexture3D:
       return "texture3d";
+    case Storage::kTexture2D:
+      return "texture2d";
   }
   return "unknown";
 }

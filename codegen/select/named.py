@@ -13,6 +13,7 @@ from codegen.select.filters import EVERYTHING, Filter
 from codegen.select.names import find, known_names, nearest
 from codegen.select.selection import Selection, dispatched
 from codegen.spec import Variant
+from codegen.storages import as_storages
 from codegen.vocabulary import DType, Storage
 from codegen.yaml_reader import Mapping, Node, Scalar, SourceFile, read_yaml
 from codegen.yaml_reader import Sequence as NodeList
@@ -47,7 +48,7 @@ def _entry(name: Scalar, node: Node) -> Entry:
         EVERYTHING.dtypes if dtypes is None else frozenset(as_words(dtypes, DType, "DType")),
         EVERYTHING.storages
         if storages is None
-        else frozenset(as_words(storages, Storage, "Storage")),
+        else frozenset(as_storages(storages)),
     )
     return Entry(name.text, name.position, limit)
 

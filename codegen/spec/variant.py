@@ -11,6 +11,15 @@ from codegen.spec.kernel import AxisValue, Kernel
 from codegen.vocabulary import Access, BindingType, Capability, DType, DTypeGlsl, Storage
 
 
+# By storage, and whether the kernel only reads.
+_IMAGES = {
+    (Storage.TEXTURE3D, True): BindingType.SAMPLED_IMAGE_3D,
+    (Storage.TEXTURE3D, False): BindingType.STORAGE_IMAGE_3D,
+    (Storage.TEXTURE2D, True): BindingType.SAMPLED_IMAGE_2D_ARRAY,
+    (Storage.TEXTURE2D, False): BindingType.STORAGE_IMAGE_2D_ARRAY,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class BoundTensor:
     """An operand in a variant, as templates see it."""
@@ -33,8 +42,7 @@ class BoundTensor:
         """What the shader declares it as."""
         if self.storage is Storage.BUFFER:
             return BindingType.STORAGE_BUFFER
-        read_only = self.access is Access.READ
-        return BindingType.SAMPLED_IMAGE if read_only else BindingType.STORAGE_IMAGE
+        return _IMAGES[self.storage, self.access is Access.READ]
 
 
 @dataclass(frozen=True, slots=True)

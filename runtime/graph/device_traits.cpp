@@ -12,9 +12,11 @@ DeviceTraits DeviceTraits::Of(const vulkan::Device& device) {
   traits.facts.subgroup_size = device.physical().subgroup_size;
   traits.vulkan_minor = device.physical().vulkan_minor();
   traits.max_storage_buffer_range = limits.maxStorageBufferRange;
-  traits.max_image_extent = device.physical().textures.extent;
-  traits.max_image_bytes =
-      std::min(device.physical().textures.bytes, device.physical().max_memory_allocation_size);
+  traits.texture3d = device.physical().texture3d;
+  traits.texture2d = device.physical().texture2d;
+  for (vulkan::TextureLimits* texture : {&traits.texture3d, &traits.texture2d}) {
+    texture->bytes = std::min(texture->bytes, device.physical().max_memory_allocation_size);
+  }
   for (size_t i = 0; i < 3; ++i) {
     traits.max_group_count[i] = limits.maxComputeWorkGroupCount[i];
     traits.max_workgroup[i] = limits.maxComputeWorkGroupSize[i];
@@ -36,15 +38,18 @@ TextureExtent TextureExtentOf(const ops::Ints& shape) {
           static_cast<uint64_t>(nchw[0]) * ((static_cast<uint64_t>(nchw[1]) + 3) / 4)};
 }
 
-bool FitsTexture(const ops::TensorDesc& tensor, const DeviceTraits& device) {
+bool FitsTexture(const ops::TensorDesc& tensor, Storage storage, const DeviceTraits& device) {
   if (tensor.shape.size() > 4) return false;
+  const vulkan::TextureLimits& limits =
+      storage == Storage::kTexture2D ? device.texture2d : device.texture3d;
   const TextureExtent extent = TextureExtentOf(tensor.shape);
-  const auto fits = [&](uint64_t texels) {
-    return texels > 0 && texels <= device.max_image_extent;
-  };
-  if (!fits(extent.width) || !fits(extent.height) || !fits(extent.depth)) return false;
+  const auto fits = [](uint64_t texels, uint64_t limit) { return texels > 0 && texels <= limit; };
+  if (!fits(extent.width, limits.width) || !fits(extent.height, limits.height) ||
+      !fits(extent.depth, limits.depth)) {
+    return false;
+  }
   const uint64_t texel = 4 * ElementSize(tensor.dtype);
-  return extent.width * extent.height * extent.depth <= device.max_image_bytes / texel;
+  return extent.width * extent.height * extent.depth <= limits.bytes / texel;
 }
 
 }  // namespace spirloom::graph

@@ -18,16 +18,19 @@ struct DeviceTraits {
   ops::DeviceFacts facts;
   uint32_t vulkan_minor = 1;                      // the x of Vulkan 1.x
   uint64_t max_storage_buffer_range = 134217728;  // bytes
-  uint64_t max_image_extent = 256;                // texels, in each dimension of a 3-D image
-  uint64_t max_image_bytes = 1073741824;
+  vulkan::TextureLimits texture3d{256, 256, 256, kLeastImageBytes};
+  vulkan::TextureLimits texture2d{4096, 4096, 256, kLeastImageBytes};
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
 
   static DeviceTraits Of(const vulkan::Device& device);
+
+ private:
+  static constexpr uint64_t kLeastImageBytes = 1073741824;
 };
 
-// The texels of a tensor in texture3d: (W, H, N * ceil(C / 4)) of its shape padded to NCHW.
+// The texels of a tensor in a texture: (W, H, N * ceil(C / 4)) of its shape padded to NCHW.
 struct TextureExtent {
   uint64_t width;
   uint64_t height;
@@ -40,9 +43,9 @@ std::array<int64_t, 4> PadToNchw(const ops::Ints& shape);
 // `shape` has at most 4 dimensions.
 TextureExtent TextureExtentOf(const ops::Ints& shape);
 
-// Whether texture3d can hold the tensor on the device: at most 4 dimensions, none empty, and
-// neither an extent nor the whole too large.
-bool FitsTexture(const ops::TensorDesc& tensor, const DeviceTraits& device);
+// Whether the texture `storage` can hold the tensor on the device: at most 4 dimensions, none
+// empty, and neither an extent nor the whole too large.
+bool FitsTexture(const ops::TensorDesc& tensor, Storage storage, const DeviceTraits& device);
 
 }  // namespace spirloom::graph
 

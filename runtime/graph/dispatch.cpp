@@ -8,6 +8,7 @@
 
 #include "runtime/graph/call_frame.h"
 #include "runtime/ops/call_formulas.h"
+#include "runtime/ops/image_types.h"
 
 namespace spirloom::graph {
 namespace {
@@ -97,13 +98,12 @@ class Builder {
                           ", which has " + std::to_string(node.operands[k].size()) + ".");
       }
       const uint32_t tensor = node.operands[k][element];
-      const bool image = BindingTypeOf(node, k) != ops::BindingType::kStorageBuffer;
+      const Storage bound = ops::StorageOf(BindingTypeOf(node, k));
       const Storage storage =
           tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();
-      if (image != (storage == Storage::kTexture3D)) {
+      if (bound != storage) {
         return Status(StatusCode::kInternal, "Variant " + std::string(node.variant.name) +
-                                                 " binds " + operand.name + " as " +
-                                                 (image ? "an image" : "a buffer") +
+                                                 " binds " + operand.name + " as a " + Name(bound) +
                                                  ", but the tensor is in a " + Name(storage) + ".");
       }
       tensors.push_back(tensor);

@@ -24,8 +24,8 @@ bool TensorsFit(const ops::KernelInfo& kernel, const ops::Call& call, Storage st
   for (const ops::OperandInfo& operand : kernel.operands) {
     if (operand.pack_op != nullptr) continue;  // bound is the packed form; its own node is checked
     for (const ops::TensorDesc* tensor : TensorsOf(operand, call)) {
-      if (tensor->present && OperandStorage(operand, *tensor, storage) == Storage::kTexture3D &&
-          !FitsTexture(*tensor, device)) {
+      const Storage place = OperandStorage(operand, *tensor, storage);
+      if (tensor->present && IsTexture(place) && !FitsTexture(*tensor, place, device)) {
         return false;
       }
     }

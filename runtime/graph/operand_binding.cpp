@@ -115,8 +115,9 @@ Result<uint32_t> CallLowering::AddPacked(const ops::OpEntry& op, std::vector<Arg
                   std::string("Packing op ") + op.op->name + " has not one output.");
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, outputs[0]));
-  SPIRLOOM_TRY(Lower(op, std::move(args), {output},
-                     {{storage, storage}, {OtherStorage(storage), storage}}, name));
+  std::vector<StorageChoice> choices;
+  for (Storage node : StoragesFrom(storage)) choices.push_back({node, storage});
+  SPIRLOOM_TRY(Lower(op, std::move(args), {output}, choices, name));
   return InStorage(output, storage);
 }
 }  // namespace spirloom::graph

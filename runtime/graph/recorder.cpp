@@ -34,7 +34,7 @@ VkImageMemoryBarrier ToGeneral(VkImage image) {
   barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, /*baseMipLevel=*/0, /*levelCount=*/1,
-                              /*baseArrayLayer=*/0, /*layerCount=*/1};
+                              /*baseArrayLayer=*/0, VK_REMAINING_ARRAY_LAYERS};
   return barrier;
 }
 

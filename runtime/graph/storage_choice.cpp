@@ -1,15 +1,7 @@
 #include "runtime/graph/storage_choice.h"
 
-#include <algorithm>
-
 namespace spirloom::graph {
 namespace {
-
-void AddOnce(std::vector<StorageChoice>& choices, StorageChoice choice) {
-  if (std::find(choices.begin(), choices.end(), choice) == choices.end()) {
-    choices.push_back(choice);
-  }
-}
 
 bool HasOutputWithOwnStorage(const ops::OpInfo& op) {
   for (const ops::KernelInfo& kernel : op.kernels) {
@@ -22,19 +14,24 @@ bool HasOutputWithOwnStorage(const ops::OpInfo& op) {
 
 }  // namespace
 
-Storage OtherStorage(Storage storage) {
-  return storage == Storage::kBuffer ? Storage::kTexture3D : Storage::kBuffer;
+std::vector<Storage> StoragesFrom(Storage first) {
+  std::vector<Storage> storages{first};
+  for (Storage storage : {Storage::kBuffer, Storage::kTexture3D, Storage::kTexture2D}) {
+    if (storage != first) storages.push_back(storage);
+  }
+  return storages;
 }
 
 std::vector<StorageChoice> StorageChoices(const ops::OpInfo& op, Storage source,
                                           Storage requested) {
-  const Storage other = OtherStorage(requested);
-  if (!HasOutputWithOwnStorage(op)) return {{requested, requested}, {other, other}};
+  const bool own_storage = HasOutputWithOwnStorage(op);
   std::vector<StorageChoice> choices;
-  for (Storage output : {requested, other}) {
-    for (Storage storage : {source, Storage::kBuffer, Storage::kTexture3D}) {
-      AddOnce(choices, {storage, output});
+  for (Storage output : StoragesFrom(requested)) {
+    if (!own_storage) {
+      choices.push_back({output, output});
+      continue;
     }
+    for (Storage storage : StoragesFrom(source)) choices.push_back({storage, output});
   }
   return choices;
 }

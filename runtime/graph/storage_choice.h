@@ -20,8 +20,8 @@ struct StorageChoice {
 // and whose first tensor is in `source`.
 std::vector<StorageChoice> StorageChoices(const ops::OpInfo& op, Storage source, Storage requested);
 
-// The one of buffer and texture3d that `storage` is not.
-Storage OtherStorage(Storage storage);
+// Every storage, `first` first.
+std::vector<Storage> StoragesFrom(Storage first);
 
 }  // namespace spirloom::graph
 

@@ -13,7 +13,9 @@ static_assert(static_cast<int>(schema::DType::B8) == static_cast<int>(DType::kB8
 static_assert(static_cast<int>(schema::DType::MAX) == static_cast<int>(DType::kB8));
 static_assert(static_cast<int>(schema::Storage::Texture3D) ==
               static_cast<int>(Storage::kTexture3D));
-static_assert(static_cast<int>(schema::Storage::MAX) == static_cast<int>(Storage::kTexture3D));
+static_assert(static_cast<int>(schema::Storage::Texture2D) ==
+              static_cast<int>(Storage::kTexture2D));
+static_assert(static_cast<int>(schema::Storage::MAX) == static_cast<int>(Storage::kTexture2D));
 
 Status CheckConstant(uint64_t offset, uint64_t size, size_t section, const std::string& what) {
   if (offset % kConstantAlignment != 0) {

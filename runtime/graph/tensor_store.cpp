@@ -42,14 +42,14 @@ TensorStore::~TensorStore() {
 Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
   const PlanTensor& source = plan_->tensors[tensor];
   TensorResource resource;
-  if (source.storage() == Storage::kTexture3D) {
+  if (IsTexture(source.storage())) {
     const TextureExtent texels = TextureExtentOf(source.desc.shape);
     const VkExtent3D extent{static_cast<uint32_t>(texels.width),
                             static_cast<uint32_t>(texels.height),
                             static_cast<uint32_t>(texels.depth)};
-    SPIRLOOM_TRY_ASSIGN(
-        resource.image,
-        vulkan::Image::CreateUnbound(*device_, extent, vulkan::TexelFormat(source.desc.dtype)));
+    SPIRLOOM_TRY_ASSIGN(resource.image,
+                        vulkan::Image::CreateUnbound(*device_, source.storage(), extent,
+                                                     vulkan::TexelFormat(source.desc.dtype)));
   } else {
     const uint64_t margin = watch_ == nullptr ? 0 : watch_->margin();
     SPIRLOOM_TRY_ASSIGN(resource.buffer,

@@ -36,7 +36,7 @@ Result<bool> LowerView(CallLowering& calls, const ops::OpEntry& op, const std::v
   uint32_t source = arg.tensors[0];
   SPIRLOOM_TRY(CheckView(*op.op, calls.tensor(source), calls.tensor(output)));
   if (!CanAlias(calls.tensor(source), calls.tensor(output))) {
-    if (!calls.HasCopyIn(source, Storage::kBuffer) && requested == Storage::kTexture3D) {
+    if (!calls.HasCopyIn(source, Storage::kBuffer) && IsTexture(requested)) {
       SPIRLOOM_TRY_ASSIGN(const bool computable, calls.CanCompute(op, args, output, requested));
       if (computable) return false;
     }

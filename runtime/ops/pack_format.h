@@ -14,7 +14,7 @@
 namespace spirloom::ops {
 
 inline constexpr uint32_t kPackMagic = 0x4b504c53;  // "SLPK"
-inline constexpr uint32_t kPackVersion = 3;
+inline constexpr uint32_t kPackVersion = 4;
 inline constexpr uint32_t kPackAlignment = 64;
 inline constexpr uint32_t kMaxBindings = 16;
 inline constexpr uint32_t kMaxConstants = 12;
@@ -39,8 +39,17 @@ struct PackHeader {
 };
 static_assert(sizeof(PackHeader) == 64);
 
-// What a binding is. Storage buffers are described by kStorageBuffer whatever their access.
-enum class BindingType : uint8_t { kStorageBuffer = 0, kSampledImage = 1, kStorageImage = 2 };
+// What a binding is. Storage buffers are described by kStorageBuffer whatever their access. Images
+// that are only read are sampled ones. What a row says of an image's dimensions counts, not what
+// its module says: modules that differ in nothing else are stored once (runtime/ops/image_types.h).
+enum class BindingType : uint8_t {
+  kStorageBuffer = 0,
+  kSampledImage3D = 1,
+  kStorageImage3D = 2,
+  kSampledImage2DArray = 3,
+  kStorageImage2DArray = 4,
+};
+inline constexpr uint8_t kBindingTypeCount = 5;
 
 // What a module needs of a device beyond Vulkan 1.1; bits of VariantRow::needs. Names in op specs
 // (`needs`) are these in snake case without the k: storage_buffer_16bit …

@@ -151,7 +151,7 @@ Status ShaderPack::CheckVariants() const {
     }
     SPIRLOOM_TRY(CheckTarget(row, i));
     for (size_t b = 0; b < row.binding_count; ++b) {
-      if (row.bindings[b] > static_cast<uint8_t>(BindingType::kStorageImage)) {
+      if (row.bindings[b] >= kBindingTypeCount) {
         return Invalid(Row("Variant", i) + " has binding " + std::to_string(b) +
                        " of unknown type " + std::to_string(row.bindings[b]) + ".");
       }

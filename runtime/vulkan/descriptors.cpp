@@ -29,9 +29,11 @@ Status CheckLimits(const Device& device, std::span<const ops::BindingType> types
 
 VkDescriptorType ToDescriptorType(ops::BindingType type) {
   switch (type) {
-    case ops::BindingType::kSampledImage:
+    case ops::BindingType::kSampledImage3D:
+    case ops::BindingType::kSampledImage2DArray:
       return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
-    case ops::BindingType::kStorageImage:
+    case ops::BindingType::kStorageImage3D:
+    case ops::BindingType::kStorageImage2DArray:
       return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
     case ops::BindingType::kStorageBuffer:
       break;
@@ -90,13 +92,13 @@ Result<BindingLayout> LayoutCache::Get(std::span<const ops::BindingType> types,
 }
 
 void DescriptorCounts::Add(std::span<const ops::BindingType> types) {
-  const auto count = [&](ops::BindingType type) {
-    return static_cast<uint32_t>(std::ranges::count(types, type));
+  const auto count = [&](VkDescriptorType type) {
+    return static_cast<uint32_t>(std::ranges::count(types, type, ToDescriptorType));
   };
   ++sets;
-  storage_buffers += count(ops::BindingType::kStorageBuffer);
-  sampled_images += count(ops::BindingType::kSampledImage);
-  storage_images += count(ops::BindingType::kStorageImage);
+  storage_buffers += count(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+  sampled_images += count(VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE);
+  storage_images += count(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE);
 }
 
 Result<DescriptorPool> DescriptorPool::Create(const Device& device,

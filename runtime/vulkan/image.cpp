@@ -11,24 +11,38 @@ std::string ExtentText(VkExtent3D extent) {
          std::to_string(extent.depth);
 }
 
+// The most that the device takes in each dimension.
+VkExtent3D LimitOf(const VkPhysicalDeviceLimits& limits, Storage storage) {
+  if (storage == Storage::kTexture2D) {
+    return {limits.maxImageDimension2D, limits.maxImageDimension2D, limits.maxImageArrayLayers};
+  }
+  return {limits.maxImageDimension3D, limits.maxImageDimension3D, limits.maxImageDimension3D};
+}
+
+Status CheckExtent(const Device& device, Storage storage, VkExtent3D extent) {
+  const VkExtent3D limit = LimitOf(device.limits(), storage);
+  const bool fits =
+      extent.width <= limit.width && extent.height <= limit.height && extent.depth <= limit.depth;
+  if (fits && std::min({extent.width, extent.height, extent.depth}) > 0) return {};
+  return Status(StatusCode::kUnsupported, std::string("A ") + Name(storage) + " image of " +
+                                              ExtentText(extent) +
+                                              " texels is outside 1 x 1 x 1 .. " +
+                                              ExtentText(limit) + " (the device's limit).");
+}
+
 }  // namespace
 
-Result<Image> Image::CreateUnbound(const Device& device, VkExtent3D extent, VkFormat format) {
-  const uint32_t least = std::min({extent.width, extent.height, extent.depth});
-  const uint32_t greatest = std::max({extent.width, extent.height, extent.depth});
-  if (least == 0 || greatest > device.limits().maxImageDimension3D) {
-    return Status(StatusCode::kUnsupported,
-                  "A 3-D image of " + ExtentText(extent) + " texels is outside 1 .. " +
-                      std::to_string(device.limits().maxImageDimension3D) +
-                      " (the device's maxImageDimension3D) in a dimension.");
-  }
+Result<Image> Image::CreateUnbound(const Device& device, Storage storage, VkExtent3D extent,
+                                   VkFormat format) {
+  SPIRLOOM_TRY(CheckExtent(device, storage, extent));
+  const bool layered = storage == Storage::kTexture2D;
   VkImageCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
-  info.imageType = VK_IMAGE_TYPE_3D;
+  info.imageType = ImageTypeOf(storage);
   info.format = format;
-  info.extent = extent;
+  info.extent = {extent.width, extent.height, layered ? 1 : extent.depth};
   info.mipLevels = 1;
-  info.arrayLayers = 1;
+  info.arrayLayers = layered ? extent.depth : 1;
   info.samples = VK_SAMPLE_COUNT_1_BIT;
   info.tiling = kImageTiling;
   info.usage = kImageUsage;
@@ -40,14 +54,16 @@ Result<Image> Image::CreateUnbound(const Device& device, VkExtent3D extent, VkFo
                "vkCreateImage"));
   Image image;
   image.handle_ = {device, handle};
+  image.storage_ = storage;
   image.extent_ = extent;
   image.format_ = format;
   device.fn().vkGetImageMemoryRequirements(device.handle(), handle, &image.requirements_);
   return image;
 }
 
-Result<Image> Image::Create(const Device& device, VkExtent3D extent, VkFormat format) {
-  SPIRLOOM_TRY_ASSIGN(Image image, CreateUnbound(device, extent, format));
+Result<Image> Image::Create(const Device& device, Storage storage, VkExtent3D extent,
+                            VkFormat format) {
+  SPIRLOOM_TRY_ASSIGN(Image image, CreateUnbound(device, storage, extent, format));
   SPIRLOOM_TRY_ASSIGN(DeviceMemory memory,
                       DeviceMemory::Create(device, image.requirements_.size,
                                            image.requirements_.memoryTypeBits, MemoryUse::kDevice));
@@ -64,13 +80,13 @@ Status Image::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
   VkImageViewCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
   info.image = handle_.get();
-  info.viewType = VK_IMAGE_VIEW_TYPE_3D;
+  info.viewType = ImageViewTypeOf(storage_);
   info.format = format_;
   info.subresourceRange = {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
                            .baseMipLevel = 0,
                            .levelCount = 1,
                            .baseArrayLayer = 0,
-                           .layerCount = 1};
+                           .layerCount = VK_REMAINING_ARRAY_LAYERS};
   VkImageView view = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
       ToStatus(device.fn().vkCreateImageView(device.handle(), &info, /*pAllocator=*/nullptr, &view),

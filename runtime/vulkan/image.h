@@ -8,15 +8,17 @@
 
 namespace spirloom::vulkan {
 
-// A 3-D storage and sampled image and its view, always used in layout GENERAL; the first use is a
-// barrier from UNDEFINED. Freed on destruction; the GPU must be done with it.
+// The storage and sampled image of a texture tensor and its view, always used in layout GENERAL;
+// the first use is a barrier from UNDEFINED. Freed on destruction; the GPU must be done with it.
 class Image {
  public:
-  // Extents are texels, all > 0. Fails with kUnsupported beyond maxImageDimension3D, with
-  // kOutOfMemory.
-  static Result<Image> Create(const Device& device, VkExtent3D extent, VkFormat format);
+  // Extents are texels, all > 0; the depth of a texture2d is its number of layers. Fails with
+  // kUnsupported beyond the device's limits, with kOutOfMemory.
+  static Result<Image> Create(const Device& device, Storage storage, VkExtent3D extent,
+                              VkFormat format);
   // An image without memory or view; Bind() comes next.
-  static Result<Image> CreateUnbound(const Device& device, VkExtent3D extent, VkFormat format);
+  static Result<Image> CreateUnbound(const Device& device, Storage storage, VkExtent3D extent,
+                                     VkFormat format);
 
   // Puts the image at `offset` of `memory`, which must outlive its use, and makes the view.
   Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
@@ -33,6 +35,7 @@ class Image {
   DeviceMemory memory_;  // empty when the memory is shared
   DeviceHandle<VkImage, &VolkDeviceTable::vkDestroyImage> handle_;
   DeviceHandle<VkImageView, &VolkDeviceTable::vkDestroyImageView> view_;
+  Storage storage_ = Storage::kTexture3D;
   VkExtent3D extent_{};
   VkFormat format_ = VK_FORMAT_UNDEFINED;
   VkMemoryRequirements requirements_{};

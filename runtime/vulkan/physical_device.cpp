@@ -158,7 +158,8 @@ PhysicalDevice Describe(VkPhysicalDevice handle) {
   if (device.properties.apiVersion >= VK_API_VERSION_1_1) {
     device.extensions = ListExtensions(handle);
     QueryProperties2(device);
-    device.textures = QueryTextureLimits(handle);
+    device.texture3d = QueryTextureLimits(handle, Storage::kTexture3D);
+    device.texture2d = QueryTextureLimits(handle, Storage::kTexture2D);
     FeatureChain features(device.properties.apiVersion, device.extensions);
     features.Query(handle);
     device.capabilities |= features.Capabilities();

@@ -22,7 +22,8 @@ struct PhysicalDevice {
   VkPhysicalDeviceMemoryProperties memory{};
   uint64_t max_memory_allocation_size = 0;
   uint64_t max_buffer_size = 0;  // at most max_memory_allocation_size
-  TextureLimits textures;
+  TextureLimits texture3d;
+  TextureLimits texture2d;
   // Bit i: ops::Capability i.
   uint64_t capabilities = 0;
   uint32_t subgroup_size = 0;

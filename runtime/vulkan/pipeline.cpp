@@ -6,12 +6,21 @@
 #include <system_error>
 #include <thread>
 
+#include "runtime/ops/image_types.h"
+
 namespace spirloom::vulkan {
 namespace {
 
 using ShaderModule = DeviceHandle<VkShaderModule, &VolkDeviceTable::vkDestroyShaderModule>;
 
-Result<ShaderModule> CreateShaderModule(const Device& device, std::span<const uint32_t> spirv) {
+Result<ShaderModule> CreateShaderModule(const Device& device, const PipelineDesc& desc) {
+  std::span<const uint32_t> spirv = desc.spirv;
+  std::vector<uint32_t> layered;
+  if (ops::HasLayeredImages(desc.bindings)) {
+    layered.assign(spirv.begin(), spirv.end());
+    ops::SetImageTypes(layered, desc.bindings);
+    spirv = layered;
+  }
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = spirv.size_bytes();
@@ -89,7 +98,7 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   SPIRLOOM_TRY(CheckWorkgroup(device, desc));
   ComputePipeline pipeline;
   SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(desc.bindings, desc.push_bytes));
-  SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, desc.spirv));
+  SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, desc));
   const Specialization specialization(desc);
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;

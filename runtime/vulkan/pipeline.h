@@ -12,7 +12,8 @@
 
 namespace spirloom::vulkan {
 
-// What a compute pipeline is made from. `spirv` and `bindings` are referred to, not copied.
+// What a compute pipeline is made from. `spirv` and `bindings` are referred to, not copied; images
+// have the dimensions that `bindings` say, whatever `spirv` does.
 struct PipelineDesc {
   std::string name;  // for messages and debuggers: the variant id
   std::span<const uint32_t> spirv = {};

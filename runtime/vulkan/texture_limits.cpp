@@ -22,16 +22,28 @@ VkFormat TexelFormat(DType dtype) {
   return VK_FORMAT_UNDEFINED;
 }
 
-TextureLimits QueryTextureLimits(VkPhysicalDevice device) {
-  TextureLimits limits{std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint64_t>::max()};
+VkImageType ImageTypeOf(Storage storage) {
+  return storage == Storage::kTexture2D ? VK_IMAGE_TYPE_2D : VK_IMAGE_TYPE_3D;
+}
+
+VkImageViewType ImageViewTypeOf(Storage storage) {
+  return storage == Storage::kTexture2D ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_3D;
+}
+
+TextureLimits QueryTextureLimits(VkPhysicalDevice device, Storage storage) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  TextureLimits limits{kMost, kMost, kMost, kMost};
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
     VkImageFormatProperties format{};
     const VkResult result =
-        vkGetPhysicalDeviceImageFormatProperties(device, TexelFormat(dtype), VK_IMAGE_TYPE_3D,
+        vkGetPhysicalDeviceImageFormatProperties(device, TexelFormat(dtype), ImageTypeOf(storage),
                                                  kImageTiling, kImageUsage, /*flags=*/0, &format);
     if (result != VK_SUCCESS) return {};
     const VkExtent3D& extent = format.maxExtent;
-    limits.extent = std::min({limits.extent, extent.width, extent.height, extent.depth});
+    const uint64_t depth = storage == Storage::kTexture2D ? format.maxArrayLayers : extent.depth;
+    limits.width = std::min<uint64_t>(limits.width, extent.width);
+    limits.height = std::min<uint64_t>(limits.height, extent.height);
+    limits.depth = std::min(limits.depth, depth);
     limits.bytes = std::min(limits.bytes, format.maxResourceSize);
   }
   return limits;

@@ -1,4 +1,4 @@
-// What an image for a texture3d tensor is, and how large it can be.
+// What the image of a texture tensor is, and how large it can be.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_TEXTURE_LIMITS_H_
 #define SPIRLOOM_RUNTIME_VULKAN_TEXTURE_LIMITS_H_
 
@@ -15,16 +15,22 @@ inline constexpr VkImageUsageFlags kImageUsage =
     VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
     VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 
-// The format of texture3d texels: four elements of `dtype`; b8 is stored as u8.
+// The format of texels: four elements of `dtype`; b8 is stored as u8.
 VkFormat TexelFormat(DType dtype);
 
-// What holds for the images of every dtype.
+// What holds for the images of every dtype in one storage. All 0: the device has no such images.
 struct TextureLimits {
-  uint32_t extent = 0;  // texels, in each dimension; 0: the device has no such images
-  uint64_t bytes = 0;   // of one image
+  uint64_t width = 0;  // texels
+  uint64_t height = 0;
+  uint64_t depth = 0;  // slices, or layers of a 2-D image
+  uint64_t bytes = 0;  // of one image
 };
 
-TextureLimits QueryTextureLimits(VkPhysicalDevice device);
+// `storage` is one of the textures.
+TextureLimits QueryTextureLimits(VkPhysicalDevice device, Storage storage);
+
+VkImageType ImageTypeOf(Storage storage);
+VkImageViewType ImageViewTypeOf(Storage storage);
 
 }  // namespace spirloom::vulkan
 

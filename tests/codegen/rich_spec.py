@@ -31,7 +31,7 @@ kernels:
     when: mode == "none"
     dtypes: [f32, f16]
     storages: [buffer]
-    no_storage: {texture3d: a list}
+    no_storage: {texture: a list}
     axes:
       out: {values: [f32, i8], of: y.dtype}
       v: {values: [1, 4], of: 4 if flag else 1}

@@ -40,7 +40,7 @@ def test_signatures_spell_types_as_specs_do(project: Project) -> None:
 def test_an_absent_storage_has_a_reason(project: Project) -> None:
     project.spec(
         "dtypes: [f32, f16]",
-        "dtypes: [f32, f16]\n  storages: [buffer]\n  no_storage: {texture3d: too long a story}",
+        "dtypes: [f32, f16]\n  storages: [buffer]\n  no_storage: {texture: too long a story}",
     )
     assert facts_of(project).absent_storages == {"texture3d": "too long a story"}
     assert "| `aten.add.Tensor` | texture3d | too long a story |" in op_table_text(project.load())

@@ -86,6 +86,7 @@ def test_select_takes_the_first_kernel_that_fits(project: Project) -> None:
 
     assert chosen("buffer", F32, 2) == "add_same_f32_buffer"
     assert chosen("texture3d", F32, 1) == "add_f32_texture3d"
+    assert chosen("texture2d", F32, 1) == "add_f32_texture2d"
     assert chosen("buffer", F16, 2) == "add_f16_buffer"
     assert chosen("buffer", DType.I32, 2) == "none"
 
@@ -157,8 +158,10 @@ def test_axes_make_mixed_variants(project: Project) -> None:
     assert [v.id for v in library.variants] == [
         "add_f32_buffer_f16_w1",
         "add_f32_texture3d_f16_w1",
+        "add_f32_texture2d_f16_w1",
         "add_f32_buffer_f16_w4",
         "add_f32_texture3d_f16_w4",
+        "add_f32_texture2d_f16_w4",
     ]
-    assert [v.key for v in library.variants] == [0x110, 0x120, 0x1110, 0x1120]
+    assert [v.key for v in library.variants] == [0x110, 0x120, 0x130, 0x1110, 0x1120, 0x1130]
     assert library.variants[0].tensors[2].dtype is F16

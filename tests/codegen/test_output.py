@@ -48,8 +48,10 @@ def test_products(project: Project) -> None:
     assert sorted(files_of(out)) == [
         "glsl.digest",
         "glsl/add_f16_buffer.glsl",
+        "glsl/add_f16_texture2d.glsl",
         "glsl/add_f16_texture3d.glsl",
         "glsl/add_f32_buffer.glsl",
+        "glsl/add_f32_texture2d.glsl",
         "glsl/add_f32_texture3d.glsl",
         "manifest.json",
         "operators.json",
@@ -63,13 +65,15 @@ def test_manifest_row(project: Project) -> None:
     assert manifest["registry"] == "registry.bin"
     assert manifest["library"] == "spirloom::shaders_all"
     rows = {row["id"]: row for row in manifest["variants"]}
-    assert [row["key"] for row in manifest["variants"]] == [0x10, 0x11, 0x20, 0x21]
+    assert [row["key"] for row in manifest["variants"]] == [0x10, 0x11, 0x20, 0x21, 0x30, 0x31]
     row = rows["add_f16_texture3d"]
     assert row.pop("bindings") == [
-        {"name": "a", "type": "sampled_image", "access": "read", "at": "op_specs/add.yaml:4:6"},
-        {"name": "b", "type": "sampled_image", "access": "read", "at": "op_specs/add.yaml:5:6"},
-        {"name": "y", "type": "storage_image", "access": "write", "at": "op_specs/add.yaml:8:3"},
+        {"name": "a", "type": "sampled_image_3d", "access": "read", "at": "op_specs/add.yaml:4:6"},
+        {"name": "b", "type": "sampled_image_3d", "access": "read", "at": "op_specs/add.yaml:5:6"},
+        {"name": "y", "type": "storage_image_3d", "access": "write", "at": "op_specs/add.yaml:8:3"},
     ]
+    layered = [binding["type"] for binding in rows["add_f16_texture2d"]["bindings"]]
+    assert layered == ["sampled_image_2d_array"] * 2 + ["storage_image_2d_array"]
     at = "templates/glsl/binary.yaml:3:3"
     assert row.pop("push") == [
         {"name": "n", "type": "int", "count": 1, "offset": 0, "at": at},
@@ -201,10 +205,12 @@ def test_depfile_names_everything_read(project: Project) -> None:
 def test_index(project: Project) -> None:
     assert run(project, "index", f"--out={project.root / 'variants.txt'}") == 0
     assert (project.root / "variants.txt").read_text() == (
-        "# 4 variants of 1 operators: id, spec, template\n"
+        "# 6 variants of 1 operators: id, spec, template\n"
         "add_f16_buffer     op_specs/add.yaml:10  binary.glsl.j2\n"
+        "add_f16_texture2d  op_specs/add.yaml:10  binary.glsl.j2\n"
         "add_f16_texture3d  op_specs/add.yaml:10  binary.glsl.j2\n"
         "add_f32_buffer     op_specs/add.yaml:10  binary.glsl.j2\n"
+        "add_f32_texture2d  op_specs/add.yaml:10  binary.glsl.j2\n"
         "add_f32_texture3d  op_specs/add.yaml:10  binary.glsl.j2\n"
     )
 

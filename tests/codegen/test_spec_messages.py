@@ -131,14 +131,27 @@ MISTAKES = [
         "[f32, f16]",
         "[f32]\n  storages: [bufer]",
         "12:14",
-        "Storage 'bufer' is not one of: buffer, texture3d.",
+        "Storage 'bufer' is not one of: buffer, texture3d, texture2d, texture.",
     ),
     (
         "[f32, f16]",
         "[f32]\n  storages: [buffer]",
         "12:13",
-        "Storage 'texture3d' is left out; say why: no_storage: {texture3d: REASON}.",
+        "Storage 'texture' is left out; say why: no_storage: {texture: REASON}.",
     ),
+    (
+        "[f32, f16]",
+        "[f32]\n  storages: [buffer, texture3d]",
+        "12:13",
+        "Storage 'texture2d' is left out; say why: no_storage: {texture2d: REASON}.",
+    ),
+    (
+        "[f32, f16]",
+        "[f32]\n  storages: [texture3d, texture]",
+        "12:25",
+        "Storage 'texture3d' is repeated.",
+    ),
+    ("[f32, f16]", "[f32]\n  storages: []", "12:13", "List of Storages is empty."),
     (
         "binary.glsl.j2",
         "binry.glsl.j2",
@@ -307,6 +320,8 @@ def test_the_project_itself_is_accepted(project: Project) -> None:
         "add_f16_buffer",
         "add_f32_texture3d",
         "add_f16_texture3d",
+        "add_f32_texture2d",
+        "add_f16_texture2d",
     ]
 
 

@@ -61,7 +61,7 @@ TEST_F(CheckTest, BindingOfAnotherType) {
   parts.body = "y_data[i] = texelFetch(x_image, ivec3(i), 0).x * SCALE;";
   EXPECT_THAT(ErrorOf(parts),
               StartsWith("op_specs/scale_f32_buffer.yaml:4:3: error: Tensor 'x' (binding 0) is a "
-                         "storage_buffer in the spec and a sampled_image ('x_image') in the "
+                         "storage_buffer in the spec and a sampled_image_3d ('x_image') in the "
                          "shader."));
 }
 
@@ -73,12 +73,16 @@ TEST_F(CheckTest, ImagesAgree) {
       "layout(set = 0, binding = 1, rgba32f) uniform writeonly image3D y_image;\n";
   parts.body = "imageStore(y_image, ivec3(i), texelFetch(x_image, ivec3(i), 0) * SCALE);";
   nlohmann::json& variant = AddVariant("scale_f32_texture3d", parts.Text());
-  variant["bindings"][0]["type"] = "sampled_image";
-  variant["bindings"][1]["type"] = "storage_image";
+  variant["bindings"][0]["type"] = "sampled_image_3d";
+  variant["bindings"][1]["type"] = "storage_image_3d";
   const Result<CompileReport> report = Compile();
   EXPECT_TRUE(report.ok()) << report.status().message();
-  variant["bindings"][1]["type"] = "sampled_image";
-  EXPECT_THAT(CompileError(), HasSubstr("is a sampled_image in the spec and a storage_image"));
+  variant["bindings"][1]["type"] = "sampled_image_3d";
+  EXPECT_THAT(CompileError(),
+              HasSubstr("is a sampled_image_3d in the spec and a storage_image_3d"));
+  variant["bindings"][1]["type"] = "storage_image_2d_array";
+  EXPECT_THAT(CompileError(),
+              HasSubstr("is a storage_image_2d_array in the spec and a storage_image_3d"));
 }
 
 TEST_F(CheckTest, AccessThatTheShaderContradicts) {

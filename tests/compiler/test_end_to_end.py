@@ -24,7 +24,7 @@ kernel:
   template: scale.glsl.j2
   dtypes: [f32]
   storages: [buffer]
-  no_storage: {texture3d: a test}
+  no_storage: {texture: a test}
   push: {n: numel(x), factor: factor}
   grid: numel(x)
 reference: factor * x

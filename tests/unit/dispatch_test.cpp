@@ -54,23 +54,38 @@ ops::TensorDesc Tensor(ops::Ints shape, DType dtype = DType::kF32) {
   return desc;
 }
 
-TEST(FitsTexture, ChecksRankAndExtents) {
-  const DeviceTraits device;
-  EXPECT_TRUE(FitsTexture(Tensor({}), device));
-  EXPECT_TRUE(FitsTexture(Tensor({2, 512, 256, 256}), device));
-  EXPECT_FALSE(FitsTexture(Tensor({2, 513, 256, 256}), device));
-  EXPECT_FALSE(FitsTexture(Tensor({1, 1, 257}), device));
-  EXPECT_FALSE(FitsTexture(Tensor({1, 1, 1, 1, 1}), device));
-  EXPECT_FALSE(FitsTexture(Tensor({1, 0}), device));
+bool Fits(const ops::TensorDesc& tensor, Storage storage, const DeviceTraits& device = {}) {
+  return FitsTexture(tensor, storage, device);
 }
 
-TEST(FitsTexture, ChecksTheBytesOfAllTexels) {
+class FitsTextureTest : public ::testing::TestWithParam<Storage> {};
+INSTANTIATE_TEST_SUITE_P(, FitsTextureTest,
+                         ::testing::Values(Storage::kTexture3D, Storage::kTexture2D),
+                         [](const auto& test) { return Name(test.param); });
+
+TEST_P(FitsTextureTest, ChecksRankAndThatThereAreElements) {
+  EXPECT_TRUE(Fits(Tensor({}), GetParam()));
+  EXPECT_TRUE(Fits(Tensor({2, 512, 256, 256}), GetParam()));
+  EXPECT_FALSE(Fits(Tensor({2, 513, 1, 1}), GetParam()));  // 258 slices or layers
+  EXPECT_FALSE(Fits(Tensor({1, 1, 1, 1, 1}), GetParam()));
+  EXPECT_FALSE(Fits(Tensor({1, 0}), GetParam()));
+}
+
+TEST_P(FitsTextureTest, ChecksTheBytesOfAllTexels) {
   DeviceTraits device;
-  device.max_image_bytes = 2 * 3 * 4 * 16;  // a texel is four elements, used or not
-  EXPECT_TRUE(FitsTexture(Tensor({5, 4, 3}), device));
-  EXPECT_TRUE(FitsTexture(Tensor({13, 3, 2}), device));
-  EXPECT_FALSE(FitsTexture(Tensor({17, 3, 2}), device));
-  EXPECT_TRUE(FitsTexture(Tensor({17, 3, 2}, DType::kF16), device));
+  device.texture3d.bytes = 2 * 3 * 4 * 16;  // a texel is four elements, used or not
+  device.texture2d.bytes = device.texture3d.bytes;
+  EXPECT_TRUE(Fits(Tensor({5, 4, 3}), GetParam(), device));
+  EXPECT_TRUE(Fits(Tensor({13, 3, 2}), GetParam(), device));
+  EXPECT_FALSE(Fits(Tensor({17, 3, 2}), GetParam(), device));
+  EXPECT_TRUE(Fits(Tensor({17, 3, 2}, DType::kF16), GetParam(), device));
+}
+
+TEST(FitsTexture, LayersOf2DImagesAreLargerThanSlicesOf3DOnes) {
+  EXPECT_FALSE(Fits(Tensor({1, 1, 257}), Storage::kTexture3D));
+  EXPECT_TRUE(Fits(Tensor({1, 4096, 4096}), Storage::kTexture2D));
+  EXPECT_FALSE(Fits(Tensor({1, 1, 4097}), Storage::kTexture2D));
+  EXPECT_FALSE(Fits(Tensor({1, 4097, 1}), Storage::kTexture2D));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr int kBuffer = static_cast<int>(Storage::kBuffer);
-constexpr int kTexture = static_cast<int>(Storage::kTexture3D);
+constexpr int kTexture3D = static_cast<int>(Storage::kTexture3D);
 
 Result<Plan> LowerFile(const FileGraph& file, Storage storage = Storage::kAuto,
                        const DeviceTraits& device = {},
@@ -25,6 +25,8 @@ Result<Plan> LowerFile(const FileGraph& file, Storage storage = Storage::kAuto,
   SPIRLOOM_TRY_ASSIGN(const Graph graph, ParseGraph(bytes));
   return Lower(graph, FakeIndex(), device, {.storage = storage, .kernels = kernels});
 }
+
+constexpr int kTexture2D = static_cast<int>(Storage::kTexture2D);
 
 // "add@buffer copy@texture3d ..." in order; constant nodes in parentheses.
 std::vector<std::string> NodesOf(const Plan& plan) {
@@ -106,11 +108,32 @@ TEST(Lowering, ATensorsOwnWishWins) {
   Builder b;
   const uint32_t x = b.Input("x", {2, 3});
   const uint32_t y = b.Add(x, x, {2, 3}, kBuffer);
-  b.file.outputs = {b.Add(y, y, {2, 3}, kTexture)};
+  b.file.outputs = {b.Add(y, y, {2, 3}, kTexture3D)};
   Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(NodesOf(*plan),
               ElementsAre("add@buffer", "copy@buffer", "add@texture3d", "copy@texture3d"));
+}
+
+TEST(Lowering, TexturesOfBothKindsMeetInOneCopy) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t y = b.Add(x, x, {2, 3}, kTexture2D);
+  b.file.outputs = {b.Add(y, y, {2, 3}, kTexture3D)};
+  Result<Plan> plan = LowerFile(b.file, Storage::kBuffer);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("copy@buffer", "add@texture2d", "copy@texture2d",
+                                          "add@texture3d", "copy@texture3d"));
+  EXPECT_EQ(plan->layout_copies, 3u);
+}
+
+TEST(Lowering, LayeredImagesHoldWiderTensors) {
+  Builder b;
+  const uint32_t wide = b.Input("wide", {257});
+  b.file.outputs = {b.Add(wide, wide, {257})};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture2D);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("copy@buffer", "add@texture2d", "copy@texture2d"));
 }
 
 TEST(Lowering, WhatTexturesCannotHoldGoesToBuffers) {

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 
 using Floats = std::vector<float>;
 
-const std::vector<Storage> kStorages{Storage::kBuffer, Storage::kTexture3D};
+const std::vector<Storage> kStorages{Storage::kBuffer, Storage::kTexture3D, Storage::kTexture2D};
 
 std::vector<graph::Arg> AddArgs(uint32_t a, uint32_t b, double alpha = 1) {
   return {TensorArg(a), TensorArg(b), FloatArg(alpha), IntArg(0), FloatArg(0), FloatArg(0)};

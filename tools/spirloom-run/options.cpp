@@ -47,11 +47,14 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--device", options.device,
                  "A device's index in --list-devices or part of its name")
       ->option_text("DEVICE");
-  const std::map<std::string, Storage> storages{
-      {"auto", Storage::kAuto}, {"buffer", Storage::kBuffer}, {"texture3d", Storage::kTexture3D}};
+  const std::map<std::string, Storage> storages{{"auto", Storage::kAuto},
+                                                {"buffer", Storage::kBuffer},
+                                                {"texture3d", Storage::kTexture3D},
+                                                {"texture2d", Storage::kTexture2D}};
   std::string storage = "auto";
-  app.add_option("--storage", storage,
-                 "Where tensors live that do not ask for a storage: auto, buffer or texture3d")
+  app.add_option(
+         "--storage", storage,
+         "Where tensors live that do not ask for a storage: auto, buffer, texture3d or texture2d")
       ->option_text("STORAGE")
       ->check(CLI::IsMember(&storages));
   app.add_option("--kernel", options.kernels,

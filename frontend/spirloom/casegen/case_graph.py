@@ -74,6 +74,6 @@ def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
     if run.variant.storage is Storage.BUFFER or not (takes_any or run.op.view_of is not None):
         return tensor
     staged = Tensor(f"{tensor.name}_texture", tensor.dtype, tensor.shape)
-    staged.storage = Storage.TEXTURE3D
+    staged.storage = run.variant.storage
     graph.nodes.append(Node(COPY, (tensor, str(tensor.dtype)), (staged,), "stage"))
     return staged

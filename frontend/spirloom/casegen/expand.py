@@ -101,7 +101,7 @@ def _tensors(args: Mapping[str, object]) -> Iterator[TensorType]:
 
 def _fits(tensor: TensorType) -> bool:
     """Whether the storage can hold the tensor."""
-    if tensor.storage is not Storage.TEXTURE3D:
+    if tensor.storage is None or not tensor.storage.is_texture:
         return True
     if len(tensor.shape) > TEXTURE_RANK:
         return False
@@ -114,5 +114,5 @@ def _falls_back(tensors: Iterable[TensorType], outputs: Iterable[TensorType]) ->
 
     With only empty outputs there is nothing to dispatch, so that the variant does not matter.
     """
-    empty = any(0 in x.shape for x in tensors if x.storage is Storage.TEXTURE3D)
+    empty = any(0 in x.shape for x in tensors if x.storage is not None and x.storage.is_texture)
     return empty and not all(0 in y.shape for y in outputs)

@@ -53,7 +53,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--storage",
-        choices=["auto", "buffer", "texture3d"],
+        choices=["auto", "buffer", "texture3d", "texture2d"],
         default="auto",
         help="where the tensors ask to live; auto leaves it to the runtime",
     )

@@ -16,9 +16,15 @@ enum class DType : uint8_t { kF32 = 0, kF16 = 1, kI32 = 2, kI8 = 3, kU8 = 4, kB8
 // Where a tensor lives on the device. The numbers are part of the file formats.
 //   buffer:    dense, row-major (NCHW for images), any rank up to 8.
 //   texture3d: a 3-D image, rank <= 4; the shape is padded on the left with ones to (N, C, H, W);
-//   the texel (w, h,
-//              n * ceil(C / 4) + c / 4) holds channels c .. c + 3; lanes at or beyond C hold zero.
-enum class Storage : uint8_t { kAuto = 0, kBuffer = 1, kTexture3D = 2 };
+//              the texel (w, h, n * ceil(C / 4) + c / 4) holds channels c .. c + 3; lanes at or
+//              beyond C hold zero.
+//   texture2d: the same texels in a layered 2-D image: the third coordinate is the layer.
+enum class Storage : uint8_t { kAuto = 0, kBuffer = 1, kTexture3D = 2, kTexture2D = 3 };
+
+// Whether tensors there are images.
+constexpr bool IsTexture(Storage storage) {
+  return storage == Storage::kTexture3D || storage == Storage::kTexture2D;
+}
 
 // The greatest rank of a tensor.
 inline constexpr size_t kMaxRank = 8;

@@ -1,6 +1,6 @@
 // A small library of ops whose shaders do nothing of use, for tests of planning (op_specs/).
 //
-//   test.add(a, b)        buffer and texture3d; f32 only
+//   test.add(a, b)        any storage; f32 only
 //   test.sum(x)           buffer only
 //   test.view(x, shape)   a view; its kernel is buffer only
 //   test.linear(x, w)     w is packed by test.pack, in a buffer

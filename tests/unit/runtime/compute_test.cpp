@@ -168,8 +168,14 @@ TEST_F(ComputeTest, WritesTimestamps) {
   }
 }
 
-// Writes an image, reads it back through a sampled view: texture3d tensors' way.
-TEST_F(ComputeTest, ImagesStayInLayoutGeneral) {
+class ImageTest : public ComputeTest, public ::testing::WithParamInterface<Storage> {};
+INSTANTIATE_TEST_SUITE_P(, ImageTest, ::testing::Values(Storage::kTexture3D, Storage::kTexture2D),
+                         [](const auto& test) { return Name(test.param); });
+
+// Writes an image, reads it back through a sampled view: texture tensors' way. The shaders declare
+// 3-D images, the bindings say what they are.
+TEST_P(ImageTest, StaysInLayoutGeneral) {
+  const bool layered = GetParam() == Storage::kTexture2D;
   const auto write = testing::CompileGlsl(R"(#version 450
 layout(local_size_x = 4) in;
 layout(set = 0, binding = 0, rgba32i) uniform writeonly iimage3D target;
@@ -185,31 +191,34 @@ layout(set = 0, binding = 0) uniform itexture3D source;
 layout(set = 0, binding = 1) writeonly buffer Target { ivec4 target[]; };
 void main() {
   ivec3 p = ivec3(gl_GlobalInvocationID);
-  target[p.x + 4 * p.y] = texelFetch(source, p, 0);
+  target[p.x + 4 * (p.y + 2 * p.z)] = texelFetch(source, p, 0);
 }
 )");
   LayoutCache layouts(device());
-  auto image = Image::Create(device(), {4, 2, 1}, TexelFormat(DType::kI32));
-  auto target = Buffer::Create(device(), 4 * 2 * 16, MemoryUse::kReadback);
-  constexpr std::array kWriteTypes = {BindingType::kStorageImage};
-  constexpr std::array kReadTypes = {BindingType::kSampledImage, BindingType::kStorageBuffer};
+  auto image = Image::Create(device(), GetParam(), {4, 2, 3}, TexelFormat(DType::kI32));
+  auto target = Buffer::Create(device(), 4 * 2 * 3 * 16, MemoryUse::kReadback);
+  const std::array write_types = {layered ? BindingType::kStorageImage2DArray
+                                          : BindingType::kStorageImage3D};
+  const std::array read_types = {
+      layered ? BindingType::kSampledImage2DArray : BindingType::kSampledImage3D,
+      BindingType::kStorageBuffer};
   const std::array<PipelineDesc, 2> descs = {
-      {{.name = "write", .spirv = write, .bindings = kWriteTypes},
-       {.name = "read", .spirv = read, .bindings = kReadTypes}}};
+      {{.name = "write", .spirv = write, .bindings = write_types},
+       {.name = "read", .spirv = read, .bindings = read_types}}};
   auto pipelines = CreatePipelines(device(), layouts, VK_NULL_HANDLE, descs);
   ASSERT_TRUE(image.ok() && target.ok() && pipelines.ok()) << pipelines.status().message();
   DescriptorCounts counts;
-  counts.Add(kWriteTypes);
-  counts.Add(kReadTypes);
+  counts.Add(write_types);
+  counts.Add(read_types);
   auto pool = DescriptorPool::Create(device(), counts);
   auto commands = CommandBuffer::Create(device());
   ASSERT_TRUE(pool.ok() && commands.ok());
   const VkDescriptorSet write_set = *pool->Allocate((*pipelines)[0].layout().set);
   const VkDescriptorSet read_set = *pool->Allocate((*pipelines)[1].layout().set);
   const std::array<Descriptor, 1> write_descriptors = {
-      {{.type = BindingType::kStorageImage, .view = image->view()}}};
+      {{.type = write_types[0], .view = image->view()}}};
   const std::array<Descriptor, 2> read_descriptors = {
-      {{.type = BindingType::kSampledImage, .view = image->view()}, {.buffer = target->handle()}}};
+      {{.type = read_types[0], .view = image->view()}, {.buffer = target->handle()}}};
   UpdateDescriptorSet(device(), write_set, write_descriptors);
   UpdateDescriptorSet(device(), read_set, read_descriptors);
 
@@ -220,13 +229,13 @@ void main() {
   barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
   barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image->handle();
-  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, VK_REMAINING_ARRAY_LAYERS};
   ASSERT_TRUE(commands->Begin().ok());
   commands->Barrier(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, {}, {},
                     std::span(&barrier, 1));
   commands->BindPipeline((*pipelines)[0]);
   commands->BindDescriptorSet((*pipelines)[0].layout(), write_set);
-  commands->Dispatch(1, 2, 1);
+  commands->Dispatch(1, 2, 3);
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT;
   barrier.oldLayout = VK_IMAGE_LAYOUT_GENERAL;
@@ -234,14 +243,14 @@ void main() {
                     {}, std::span(&barrier, 1));
   commands->BindPipeline((*pipelines)[1]);
   commands->BindDescriptorSet((*pipelines)[1].layout(), read_set);
-  commands->Dispatch(1, 2, 1);
+  commands->Dispatch(1, 2, 3);
   commands->Barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                     std::span(&kWriteToRead, 1), {}, {});
   ASSERT_TRUE(commands->End().ok());
   ASSERT_TRUE(device().SubmitAndWait(commands->handle()).ok());
   std::array<int32_t, 4> texel{};
-  std::memcpy(texel.data(), target->mapped() + (3 + 4 * 1) * 16, sizeof(texel));
-  EXPECT_EQ(texel, (std::array<int32_t, 4>{3, 1, 0, 9}));
+  std::memcpy(texel.data(), target->mapped() + (3 + 4 * (1 + 2 * 2)) * 16, sizeof(texel));
+  EXPECT_EQ(texel, (std::array<int32_t, 4>{3, 1, 2, 9}));
 }
 
 }  // namespace

@@ -141,27 +141,40 @@ TEST_F(MemoryTest, RefusesWhatTheDeviceCannotHold) {
 
 TEST_F(MemoryTest, ImagesOfEveryType) {
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
-    const auto image = Image::Create(device(), {3, 5, 2}, TexelFormat(dtype));
-    ASSERT_TRUE(image.ok()) << ShortName(dtype) << ": " << image.status().message();
-    EXPECT_NE(image->view(), VkImageView{});
-    EXPECT_EQ(image->extent().height, 5U);
+    for (Storage storage : {Storage::kTexture3D, Storage::kTexture2D}) {
+      const auto image = Image::Create(device(), storage, {3, 5, 2}, TexelFormat(dtype));
+      ASSERT_TRUE(image.ok()) << ShortName(dtype) << ": " << image.status().message();
+      EXPECT_NE(image->view(), VkImageView{});
+      EXPECT_EQ(image->extent().height, 5U);
+    }
   }
 }
 
 TEST_F(MemoryTest, TextureLimitsAreAtLeastVulkans) {
-  const TextureLimits& limits = device().physical().textures;
-  EXPECT_GE(limits.extent, 256U);
-  EXPECT_GE(limits.bytes, uint64_t{1} << 31);
+  const TextureLimits& solid = device().physical().texture3d;
+  EXPECT_GE(std::min({solid.width, solid.height, solid.depth}), 256U);
+  EXPECT_GE(solid.bytes, uint64_t{1} << 31);
+  const TextureLimits& layered = device().physical().texture2d;
+  EXPECT_GE(std::min(layered.width, layered.height), 4096U);
+  EXPECT_GE(layered.depth, 256U);
+  EXPECT_GE(layered.bytes, uint64_t{1} << 31);
   EXPECT_GE(device().physical().max_buffer_size, uint64_t{1} << 30);
 }
 
 TEST_F(MemoryTest, RefusesImagesBeyondTheLimits) {
+  const auto refusal = [this](Storage storage, VkExtent3D extent) {
+    return Image::Create(device(), storage, extent, VK_FORMAT_R32_SFLOAT).status();
+  };
   const uint32_t limit = device().limits().maxImageDimension3D;
-  const Status large = Image::Create(device(), {1, limit + 1, 1}, VK_FORMAT_R32_SFLOAT).status();
-  EXPECT_EQ(large.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(large.message(), HasSubstr("1 x " + std::to_string(limit + 1) + " x 1 texels"));
-  EXPECT_EQ(Image::Create(device(), {0, 1, 1}, VK_FORMAT_R32_SFLOAT).status().code(),
-            StatusCode::kUnsupported);
+  const Status tall = refusal(Storage::kTexture3D, {1, limit + 1, 1});
+  EXPECT_EQ(tall.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(tall.message(),
+              HasSubstr("A texture3d image of 1 x " + std::to_string(limit + 1) + " x 1 texels"));
+  const uint32_t layers = device().limits().maxImageArrayLayers;
+  const Status deep = refusal(Storage::kTexture2D, {1, 1, layers + 1});
+  EXPECT_EQ(deep.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(deep.message(), HasSubstr(" x " + std::to_string(layers) + " (the device's limit)"));
+  EXPECT_EQ(refusal(Storage::kTexture3D, {0, 1, 1}).code(), StatusCode::kUnsupported);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registr
     row.workgroup[1] = row.workgroup[2] = 1;
     row.push_bytes = 8;
     row.binding_count = 2;
-    row.bindings[1] = static_cast<uint8_t>(ops::BindingType::kStorageImage);
+    row.bindings[1] = static_cast<uint8_t>(ops::BindingType::kStorageImage3D);
     row.constant_count = 1;
     row.vulkan_minor = 1;
   }

@@ -32,7 +32,7 @@ class PipelineTest : public testing::DeviceTest {
 
 TEST_F(PipelineTest, LayoutsAreMadeOnce) {
   LayoutCache layouts(device());
-  constexpr std::array kMixed = {BindingType::kSampledImage, BindingType::kStorageImage};
+  constexpr std::array kMixed = {BindingType::kSampledImage3D, BindingType::kStorageImage2DArray};
   const auto a = layouts.Get(kTwoBuffers, 16);
   const auto b = layouts.Get(kTwoBuffers, 16);
   const auto c = layouts.Get(kTwoBuffers, 20);

@@ -25,6 +25,7 @@ TEST(Types, DTypes) {
 
 TEST(Types, Text) {
   EXPECT_STREQ(Name(Storage::kTexture3D), "texture3d");
+  EXPECT_STREQ(Name(Storage::kTexture2D), "texture2d");
   EXPECT_STREQ(Name(static_cast<Storage>(77)), "unknown");
   EXPECT_EQ(ToString(Shape{1, 3, 224, 224}), "[1, 3, 224, 224]");
   EXPECT_EQ(ToString(Shape{}), "[]");

@@ -1,0 +1,251 @@
+layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+layout(constant_id = 3) const bool SAME = false;
+layout(constant_id = 4) const int ACTIVATION = 1;
+layout(push_constant, std430) uniform PushBlock {
+  int n;
+  int first;
+  int y_shape[8];
+  int a_strides[8];
+  int b_strides[8];
+  float alpha;
+  float act_min;
+  float act_max;
+};
+
+// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long.
+int flat_index() {
+  return int(gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x);
+}
+
+#define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
+
+// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate off by at
+// most 2^-21 of itself, a second one of what is left, and the last unit.
+int divide(int a, int b) {
+  float inverse = 1.0 / float(b);
+  int quotient = int(min(float(a) * inverse, 2147483520.0));
+  quotient += int(floor(float(a - quotient * b) * inverse));
+  int rest = a - quotient * b;
+  return quotient + (rest >= b ? 1 : 0) - (rest < 0 ? 1 : 0);
+}
+
+// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
+int take(inout int rest, int size) {
+  int outer = divide(rest, size);
+  int coordinate = rest - outer * size;
+  rest = outer;
+  return coordinate;
+}
+
+// Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
+int blocks_of(int count) { return (count + 3) / 4; }
+
+int dense_index(ivec4 nchw, ivec4 sizes) {
+  return ((nchw.x * sizes.y + nchw.y) * sizes.z + nchw.z) * sizes.w + nchw.w;
+}
+
+ivec4 dense_position(int i, ivec4 sizes) {
+  int w = take(i, sizes.w);
+  int h = take(i, sizes.z);
+  int c = take(i, sizes.y);
+  return ivec4(i, c, h, w);
+}
+
+// Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
+ivec4 texel_nchw(int i, ivec4 sizes) {
+  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  return position * ivec4(1, 4, 1, 1);
+}
+
+int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
+
+ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
+  return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
+}
+
+layout(set = 0, binding = 0) uniform texture2DArray a_image;
+vec4 a_texel(ivec3 place) {
+  vec4 texel = texelFetch(a_image, place, 0);
+  return vec4(texel);
+}
+float a_nchw(ivec4 nchw, ivec4 sizes) {
+  return a_texel(texel_place(nchw, sizes))[nchw.y & 3];
+}
+float a_flat(int i, ivec4 sizes) { return a_nchw(dense_position(i, sizes), sizes); }
+layout(set = 0, binding = 1) uniform texture2DArray b_image;
+vec4 b_texel(ivec3 place) {
+  vec4 texel = texelFetch(b_image, place, 0);
+  return vec4(texel);
+}
+float b_nchw(ivec4 nchw, ivec4 sizes) {
+  return b_texel(texel_place(nchw, sizes))[nchw.y & 3];
+}
+float b_flat(int i, ivec4 sizes) { return b_nchw(dense_position(i, sizes), sizes); }
+layout(set = 0, binding = 2, rgba32f) uniform writeonly image2DArray y_image;
+// Lanes at or beyond `channels` are written as zero. 8-bit integers wrap, as stores to buffers do.
+void y_put_texel(ivec3 place, vec4 value, int channels) {
+  bvec4 used = lessThan(ivec4(0, 1, 2, 3), ivec4(channels));
+  imageStore(y_image, place, mix(vec4(0), vec4(value), used));
+}
+#define INF uintBitsToFloat(0x7f800000u)
+#define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
+
+int maximum(int a, int b) { return max(a, b); }
+int minimum(int a, int b) { return min(a, b); }
+int relu(int v) { return max(v, 0); }
+
+// log(1 + v) for v >= 0 without cancellation near 0.
+float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
+
+bool less(float a, float b) { return a < b; }
+bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
+
+// NaN in either operand gives NaN.
+float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
+float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
+float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+float exp_minus_1(float v) {
+  float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+float tangent_h(float v) {
+  float e = exp_minus_1(-2.0 * abs(v));
+  float r = e / (2.0 + e);
+  return mix(-r, r, less(v, float(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+float erf(float v) {
+  float x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  float s = x * x;
+  float p = float(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  float q = float(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+// NaN in either operand gives NaN.
+vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
+vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
+vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+vec4 exp_minus_1(vec4 v) {
+  vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+vec4 tangent_h(vec4 v) {
+  vec4 e = exp_minus_1(-2.0 * abs(v));
+  vec4 r = e / (2.0 + e);
+  return mix(-r, r, less(v, vec4(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+vec4 erf(vec4 v) {
+  vec4 x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  vec4 s = x * x;
+  vec4 p = vec4(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  vec4 q = vec4(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+int power(int a, int b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
+  int result = 1;
+  for (; b > 0; b >>= 1) {
+    if ((b & 1) != 0) result *= a;
+    a *= a;
+  }
+  return result;
+}
+
+// GLSL's pow is undefined for negative bases and loses digits for small integral exponents.
+float power(float a, float b) {
+  if (b == 0.0 || a == 1.0) return 1.0;
+  if (isnan(a) || isnan(b)) return NOT_A_NUMBER;
+  bool integral = floor(b) == b;
+  if (integral && abs(b) <= 64.0) {
+    float result = 1.0;
+    float square = a;
+    for (int e = int(abs(b)); e > 0; e >>= 1) {
+      if ((e & 1) != 0) result *= square;
+      square *= square;
+    }
+    return b < 0.0 ? 1.0 / result : result;
+  }
+  if (isinf(b)) return abs(a) == 1.0 ? 1.0 : (abs(a) > 1.0) == (b > 0.0) ? INF : 0.0;
+  // Of the floats beyond 2^24 every one is even.
+  bool odd = integral && abs(b) < 16777216.0 && (int(b) & 1) != 0;
+  float sign_of = a < 0.0 && odd ? -1.0 : 1.0;
+  if (a == 0.0) return b < 0.0 ? INF : 0.0;
+  if (a < 0.0 && !integral && !isinf(a)) return NOT_A_NUMBER;
+  if (isinf(a)) return b < 0.0 ? 0.0 : sign_of * INF;
+  return sign_of * pow(abs(a), b);
+}
+
+float activate(float v) {
+  switch (ACTIVATION) {
+    case 1: return relu(v);
+    case 2: return minimum(maximum(v, float(act_min)), float(act_max));
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(float(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return v;
+}
+vec4 activate(vec4 v) {
+  switch (ACTIVATION) {
+    case 1: return relu(v);
+    case 2: return minimum(maximum(v, vec4(act_min)), vec4(act_max));
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(vec4(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return v;
+}
+
+// Integers take the activations that do not leave them: none here, see the op's checks.
+int activate(int v) { return v; }
+ivec4 activate(ivec4 v) { return v; }
