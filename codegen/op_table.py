@@ -56,8 +56,9 @@ def _operator(facts: OpFacts) -> Iterator[object]:
 
 def _absent(facts: Iterable[OpFacts]) -> Iterator[Iterable[object]]:
     for op in facts:
-        for storage, why in op.absent_storages.items():
-            yield f"`{op.op}`", storage, why.replace("|", "\\|")
+        for why in dict.fromkeys(op.absent_storages.values()):
+            storages = (name for name, reason in op.absent_storages.items() if reason == why)
+            yield f"`{op.op}`", ", ".join(storages), why.replace("|", "\\|")
 
 
 def _templates(library: Library) -> Iterator[Iterable[object]]:

@@ -11,6 +11,7 @@
 namespace spirloom::ops {
 
 inline constexpr uint32_t kCapabilityCount = 13;
+inline constexpr uint64_t kAllCapabilities = (uint64_t{1} << kCapabilityCount) - 1;
 
 // The bit of VariantRow::needs.
 constexpr uint64_t CapabilityBit(Capability capability) {

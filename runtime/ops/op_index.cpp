@@ -60,6 +60,14 @@ const OpEntry* OpIndex::FindOp(std::string_view name) const {
   return entry != ops_.end() && name == entry->op->name ? &*entry : nullptr;
 }
 
+uint64_t OpIndex::needs() const {
+  uint64_t needs = 0;
+  for (const LoadedLibrary& library : libraries_) {
+    for (const VariantRow& row : library.pack.variants()) needs |= row.needs;
+  }
+  return needs;
+}
+
 std::optional<Variant> OpIndex::FindVariant(const OpEntry& entry, uint64_t key) const {
   const ShaderPack& pack = libraries_[entry.library].pack;
   const VariantRow* row = pack.Find(key);

@@ -50,6 +50,9 @@ class OpIndex {
   // All ops in order of name.
   const std::vector<OpEntry>& ops() const { return ops_; }
 
+  // What any of the variants needs of a device: bits of ops::Capability.
+  uint64_t needs() const;
+
   // The op of this name ("aten.add.Tensor"), or null.
   const OpEntry* FindOp(std::string_view name) const;
   // The variant of one of the entry's kernels with this key (KernelInfo::variant_key), whatever the

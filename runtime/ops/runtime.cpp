@@ -64,7 +64,8 @@ Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
                       vulkan::Instance::Create({.validation = options.validation}));
   SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
                       SelectDevice(*state->instance, options.device));
-  SPIRLOOM_TRY_ASSIGN(state->device, vulkan::Device::Create(*state->instance, physical));
+  SPIRLOOM_TRY_ASSIGN(state->device,
+                      vulkan::Device::Create(*state->instance, physical, state->index.needs()));
   state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
   SPIRLOOM_TRY_ASSIGN(
       vulkan::PipelineCache cache,

@@ -6,7 +6,8 @@
 namespace spirloom::vulkan {
 
 Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
-                                               const PhysicalDevice& physical) {
+                                               const PhysicalDevice& physical,
+                                               uint64_t capabilities) {
   if (!physical.info.usable) {
     return Status(StatusCode::kUnsupported,
                   "The device '" + physical.info.name + "' lacks Vulkan 1.1 or a compute queue.");
@@ -18,9 +19,9 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
 
-  FeatureChain features(physical.properties.apiVersion, physical.extensions);
+  FeatureChain features(physical.properties.apiVersion, physical.extensions, capabilities);
   features.Query(physical.handle);
-  features.KeepNamed();
+  features.KeepWanted();
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = features.head();
@@ -29,7 +30,7 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   info.enabledExtensionCount = static_cast<uint32_t>(features.extensions().size());
   info.ppEnabledExtensionNames = features.extensions().data();
 
-  std::unique_ptr<Device> device(new Device(physical));
+  std::unique_ptr<Device> device(new Device(physical, capabilities));
   SPIRLOOM_TRY(
       ToStatus(vkCreateDevice(physical.handle, &info, /*pAllocator=*/nullptr, &device->handle_),
                "vkCreateDevice"));

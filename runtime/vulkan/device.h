@@ -30,10 +30,12 @@ struct DeviceCounters {
 // Device and must be destroyed before it. Thread-safe.
 class Device {
  public:
-  // Enables every capability that the physical device reports; buffer access is not robust.
-  // `instance` must outlive the device.
+  // Enables those of `capabilities` (bits, ops::Capability) that the physical device reports, and
+  // nothing else: what is not enabled cannot trouble drivers and layers. Buffer access is not
+  // robust. `instance` must outlive the device.
   static Result<std::unique_ptr<Device>> Create(const Instance& instance,
-                                                const PhysicalDevice& physical);
+                                                const PhysicalDevice& physical,
+                                                uint64_t capabilities);
 
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -43,7 +45,8 @@ class Device {
   const VolkDeviceTable& fn() const { return functions_; }
   const PhysicalDevice& physical() const { return physical_; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.properties.limits; }
-  uint64_t capabilities() const { return physical_.capabilities; }
+  // Those that are enabled.
+  uint64_t capabilities() const { return capabilities_; }
   uint32_t queue_family() const { return *physical_.queue_family; }
   bool unified_memory() const { return physical_.unified_memory(); }
   DeviceCounters& counters() const { return counters_; }
@@ -62,10 +65,12 @@ class Device {
   }
 
  private:
-  explicit Device(const PhysicalDevice& physical) : physical_(physical) {}
+  Device(const PhysicalDevice& physical, uint64_t capabilities)
+      : physical_(physical), capabilities_(physical.capabilities & capabilities) {}
   void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;
 
   PhysicalDevice physical_;
+  uint64_t capabilities_;
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   VolkDeviceTable functions_{};

@@ -5,23 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ops/pack_format.h"
 #include "runtime/vulkan/vk.h"
 
 namespace spirloom::vulkan {
 
-// The feature structs that our capabilities come from, chained for vkGetPhysicalDeviceFeatures2 and
+// The feature structs that capabilities come from, chained for vkGetPhysicalDeviceFeatures2 and
 // vkCreateDevice. Points into itself: neither moves nor copies.
 class FeatureChain {
  public:
-  // Links the structs that a device of `api_version` with `extensions` knows.
-  FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions);
+  // Links the structs of the `wanted` capabilities (bits, ops::Capability) that a device of
+  // `api_version` with `extensions` knows.
+  FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions, uint64_t wanted);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
 
   // Fills the chain with what the device supports.
   void Query(VkPhysicalDevice device);
-  // Turns off, after Query(), every feature of the core struct that no capability names.
-  void KeepNamed();
+  // Turns off, after Query(), every feature but those of the wanted capabilities.
+  void KeepWanted();
   // The capabilities (bits, ops::Capability) of the features that are on.
   uint64_t Capabilities() const;
 
@@ -32,7 +34,9 @@ class FeatureChain {
  private:
   template <typename T>
   void Link(T& next, VkStructureType type);
+  bool Wants(ops::Capability capability) const;
 
+  uint64_t wanted_;
   VkPhysicalDeviceFeatures2 core_{};
   VkPhysicalDevice16BitStorageFeatures storage16_{};
   VkPhysicalDevice8BitStorageFeatures storage8_{};

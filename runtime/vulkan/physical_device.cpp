@@ -160,7 +160,7 @@ PhysicalDevice Describe(VkPhysicalDevice handle) {
     QueryProperties2(device);
     device.texture3d = QueryTextureLimits(handle, Storage::kTexture3D);
     device.texture2d = QueryTextureLimits(handle, Storage::kTexture2D);
-    FeatureChain features(device.properties.apiVersion, device.extensions);
+    FeatureChain features(device.properties.apiVersion, device.extensions, ops::kAllCapabilities);
     features.Query(handle);
     device.capabilities |= features.Capabilities();
   }

@@ -51,7 +51,7 @@ def test_a_case_runs_for_every_variant(tmp_path: Path) -> None:
     assert sorted(case.id for case in cases) == [
         f"double_{dtype}_{storage}/2x3"
         for dtype in ("f16", "f32", "i32")
-        for storage in ("buffer", "texture3d")
+        for storage in ("buffer", "texture2d", "texture3d")
     ]
 
 

@@ -33,7 +33,7 @@ def test_writes_the_outputs(spirloom_run: Program, add_model: AddModel) -> None:
     np.testing.assert_array_equal(result, NUMBERS * 3)
 
 
-@pytest.mark.parametrize("storage", ["buffer", "texture3d", "auto"])
+@pytest.mark.parametrize("storage", ["buffer", "texture3d", "texture2d", "auto"])
 def test_storages_agree(spirloom_run: Program, add_model: AddModel, storage: str) -> None:
     done = spirloom_run(
         *add_model.good, "--output-dir", add_model.folder / "out", "--storage", storage

@@ -121,8 +121,8 @@ TEST(GraphLoader, RefusesBadTensors) {
   file.tensors[2].dtype = 6;
   ExpectError(file, "DType (6) is not one of 0 to 5.");
   file = SmallGraph();
-  file.tensors[2].storage = 3;
-  ExpectError(file, "Storage (3) is not one of 0 to 2.");
+  file.tensors[2].storage = 4;
+  ExpectError(file, "Storage (4) is not one of 0 to 3.");
 }
 
 TEST(GraphLoader, TakesEmptyTensorsAndScalars) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "compiler/glsl_to_spirv.h"
+#include "runtime/ops/capability.h"
 #include "runtime/vulkan/instance.h"
 #include "runtime/vulkan/physical_device.h"
 
@@ -25,7 +26,8 @@ Status Make(Shared& shared) {
   const char* choice = std::getenv("SPIRLOOM_DEVICE");
   SPIRLOOM_TRY_ASSIGN(const size_t chosen,
                       vulkan::ChooseDevice(infos, choice == nullptr ? "" : choice));
-  SPIRLOOM_TRY_ASSIGN(shared.device, vulkan::Device::Create(*shared.instance, devices[chosen]));
+  SPIRLOOM_TRY_ASSIGN(shared.device, vulkan::Device::Create(*shared.instance, devices[chosen],
+                                                            ops::kAllCapabilities));
   return {};
 }
 

@@ -40,6 +40,18 @@ TEST_F(OpIndexTest, MergesLibraries) {
   EXPECT_EQ(index->FindOp("zzz"), nullptr);
 }
 
+TEST_F(OpIndexTest, NeedsWhatAnyVariantNeeds) {
+  EXPECT_EQ(OpIndex().needs(), 0U);
+  first_pack_.variant(1).needs = 0b101;
+  second_pack_.variant(0).needs = 0b110;
+  Reseal(first_pack_);
+  Reseal(second_pack_);
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const auto index = OpIndex::Create(libraries);
+  ASSERT_TRUE(index.ok()) << index.status().message();
+  EXPECT_EQ(index->needs(), 0b111U);
+}
+
 TEST_F(OpIndexTest, FindsVariantsInTheOpsOwnLibrary) {
   const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
   const auto index = OpIndex::Create(libraries);

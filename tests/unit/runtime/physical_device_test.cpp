@@ -41,26 +41,63 @@ TEST_F(PhysicalDeviceTest, ListIsInOrderOfPreference) {
 }
 
 TEST_F(PhysicalDeviceTest, TwoDevicesLiveSideBySide) {
-  const auto second = Device::Create(instance(), device().physical());
+  const auto second = Device::Create(instance(), device().physical(), ops::kAllCapabilities);
   ASSERT_TRUE(second.ok()) << second.status().message();
   EXPECT_NE((*second)->handle(), device().handle());
   EXPECT_TRUE((*second)->WaitIdle().ok());
 }
 
+TEST_F(PhysicalDeviceTest, DevicesHaveTheCapabilitiesThatAreWanted) {
+  const PhysicalDevice& physical = device().physical();
+  for (const uint64_t wanted :
+       {uint64_t{0}, ops::CapabilityBit(ops::Capability::kStorageBuffer16Bit),
+        ops::CapabilityBit(ops::Capability::kShaderInt8), ops::kAllCapabilities}) {
+    const auto made = Device::Create(instance(), physical, wanted);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    EXPECT_EQ((*made)->capabilities(), physical.capabilities & wanted);
+  }
+}
+
 TEST_F(PhysicalDeviceTest, RefusesAnUnusableDevice) {
   PhysicalDevice old = device().physical();
   old.info.usable = false;
-  EXPECT_EQ(Device::Create(instance(), old).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(Device::Create(instance(), old, 0).status().code(), StatusCode::kUnsupported);
 }
 
 TEST(FeatureChain, NamesExtensionsOnOldDevicesOnly) {
   const std::vector<std::string> extensions = {VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
                                                VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
                                                "VK_KHR_cooperative_matrix"};
-  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_1, extensions).extensions().size(), 2U);
-  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_3, extensions).extensions().size(), 1U);
-  EXPECT_TRUE(FeatureChain(VK_API_VERSION_1_1, {}).extensions().empty());
-  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_3, extensions).Capabilities(), 0U);
+  const auto count = [&](uint32_t version) {
+    return FeatureChain(version, extensions, ops::kAllCapabilities).extensions().size();
+  };
+  EXPECT_EQ(count(VK_API_VERSION_1_1), 2U);
+  EXPECT_EQ(count(VK_API_VERSION_1_3), 1U);
+  const FeatureChain none(VK_API_VERSION_1_1, {}, ops::kAllCapabilities);
+  EXPECT_TRUE(none.extensions().empty());
+  EXPECT_EQ(none.Capabilities(), 0U);
+}
+
+TEST(FeatureChain, LinksOnlyWhatIsWanted) {
+  const std::vector<std::string> extensions = {VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
+                                               VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
+                                               "VK_KHR_cooperative_matrix"};
+  const FeatureChain nothing(VK_API_VERSION_1_3, extensions, 0);
+  EXPECT_TRUE(nothing.extensions().empty());
+  EXPECT_EQ(nothing.head()->pNext, nullptr);
+  const FeatureChain bytes(VK_API_VERSION_1_1, extensions,
+                           ops::CapabilityBit(ops::Capability::kStorageBuffer8Bit));
+  ASSERT_EQ(bytes.extensions().size(), 1U);
+  EXPECT_STREQ(bytes.extensions()[0], VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  const auto* only = static_cast<const VkBaseOutStructure*>(bytes.head()->pNext);
+  EXPECT_EQ(only->sType, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
+  EXPECT_EQ(only->pNext, nullptr);
+}
+
+// Layers may be older than an extension: being asked about it must not make them speak.
+TEST_F(PhysicalDeviceTest, AskingAboutFeaturesIsSilent) {
+  FeatureChain features(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix"}, ops::kAllCapabilities);
+  features.Query(device().physical().handle);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST_F(RuntimeTest, CreatesWithValidation) {
   EXPECT_EQ(runtime.state()->pipeline_cache->path(), "");
   EXPECT_TRUE(runtime.state()->SavePipelineCache().ok());
   EXPECT_TRUE(runtime.state()->index.ops().empty());
+  EXPECT_EQ(runtime.state()->device->capabilities(), 0U);  // no variant needs any
 }
 
 TEST_F(RuntimeTest, SelectsByIndexAndName) {

@@ -115,7 +115,7 @@ TEST(ShaderPack, RefusesVariants) {
   ExpectRefused([](PackBytes& p) { p.variant(0).push_bytes = 132; }, "132 push-constant bytes");
   ExpectRefused([](PackBytes& p) { p.variant(0).push_bytes = 6; }, "6 push-constant bytes");
   ExpectRefused([](PackBytes& p) { p.variant(0).workgroup[2] = 0; }, "workgroup of size 0");
-  ExpectRefused([](PackBytes& p) { p.variant(0).bindings[1] = 3; }, "binding 1 of unknown type 3");
+  ExpectRefused([](PackBytes& p) { p.variant(0).bindings[1] = 5; }, "binding 1 of unknown type 5");
 }
 
 TEST(ShaderPack, RefusesTargets) {

@@ -1,0 +1,114 @@
+// Modules of texture3d and texture2d variants: stored once, and restored exactly.
+#include "runtime/ops/image_types.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "compiler/file_io.h"
+#include "compiler/optimize.h"
+#include "runtime/ops/shader_pack.h"
+#include "tests/compiler/fixture.h"
+
+namespace spirloom::compiler {
+namespace {
+
+class ImageTypesTest : public CompilerTest {
+ protected:
+  // A variant whose x and y are images of these shapes ("3D" or "2DArray").
+  void AddImages(const std::string& id, const std::string& x, const std::string& y) {
+    GlslParts parts;
+    parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
+    parts.bindings = "layout(set = 0, binding = 0) uniform texture" + x +
+                     " x_image;\nlayout(set = 0, binding = 1, rgba32f) uniform writeonly image" +
+                     y + " y_image;\n";
+    parts.body = "imageStore(y_image, ivec3(i), texelFetch(x_image, ivec3(i), 0) * SCALE);";
+    nlohmann::json& variant = AddVariant(id, parts.Text());
+    variant["bindings"][0]["type"] = "sampled_image_" + Suffix(x);
+    variant["bindings"][1]["type"] = "storage_image_" + Suffix(y);
+  }
+
+  // Of two sampled images of different shapes, whose types would be one if their shapes were.
+  void AddTwoKindsOfSampledImage() {
+    GlslParts parts;
+    parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
+    parts.bindings =
+        "layout(set = 0, binding = 0) uniform texture3D x_image;\n"
+        "layout(set = 0, binding = 1, std430) writeonly buffer y_block { vec4 y_data[]; };\n"
+        "layout(set = 0, binding = 2) uniform texture2DArray z_image;\n";
+    parts.body =
+        "y_data[i] = SCALE * texelFetch(x_image, ivec3(i), 0) + texelFetch(z_image, ivec3(i), 0);";
+    nlohmann::json& bindings = AddVariant("two_kinds", parts.Text())["bindings"];
+    bindings[0]["type"] = "sampled_image_3d";
+    bindings.push_back(bindings[0]);
+    bindings[2]["name"] = "z";
+    bindings[2]["type"] = "sampled_image_2d_array";
+  }
+
+  static std::string Suffix(const std::string& shape) { return shape == "3D" ? "3d" : "2d_array"; }
+
+  // What SetImageTypes() makes of a variant's module in the pack.
+  static std::vector<uint32_t> Restored(const ops::ShaderPack& pack, const ops::VariantRow& row) {
+    const std::span<const uint32_t> stored = pack.Spirv(row);
+    std::vector<uint32_t> words(stored.begin(), stored.end());
+    const auto* types = reinterpret_cast<const ops::BindingType*>(row.bindings);
+    ops::SetImageTypes(words, {types, row.binding_count});
+    return words;
+  }
+
+  // Every variant's module, restored, is what was compiled and validated. Returns the modules.
+  size_t CheckPack() {
+    options_.extract_dir = folder_ / "spv";
+    const Result<CompileReport> report = Compile();
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    const std::string bytes = PackBytes();
+    std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
+    std::memcpy(aligned.data(), bytes.data(), bytes.size());
+    const auto pack = ops::ShaderPack::Open(std::as_bytes(std::span(aligned)).first(bytes.size()),
+                                            ops::PackCheck::kContent);
+    EXPECT_TRUE(pack.ok()) << pack.status().message();
+    for (const ops::VariantRow& row : pack->variants()) {
+      const std::vector<uint32_t> words = Restored(*pack, row);
+      const std::string file = std::string(pack->Name(row)) + ".spv";
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(words.data()), 4 * words.size()),
+                *ReadFile(options_.extract_dir / file))
+          << file;
+      EXPECT_TRUE(Validate(words, Target::kVulkan11).ok());
+    }
+    return pack->modules().size();
+  }
+};
+
+TEST_F(ImageTypesTest, OneModuleServesAllShapes) {
+  for (const char* x : {"3D", "2DArray"}) {
+    for (const char* y : {"3D", "2DArray"}) AddImages("from" + Suffix(x) + "to" + Suffix(y), x, y);
+  }
+  EXPECT_EQ(CheckPack(), 1u);
+}
+
+TEST_F(ImageTypesTest, WhatCannotBeRestoredIsStoredAsItIs) {
+  AddTwoKindsOfSampledImage();
+  AddImages("simple", "2DArray", "2DArray");
+  EXPECT_EQ(CheckPack(), 2u);
+}
+
+TEST_F(ImageTypesTest, DamagedModulesStayWithinBounds) {
+  AddImages("scale", "3D", "3D");
+  options_.extract_dir = folder_ / "spv";
+  ASSERT_TRUE(Compile().ok());
+  const std::string file = *ReadFile(options_.extract_dir / "scale.spv");
+  const std::array types = {ops::BindingType::kSampledImage2DArray,
+                            ops::BindingType::kStorageImage2DArray};
+  for (size_t word = 0; word < file.size() / 4; ++word) {
+    for (const uint32_t value : {0u, 0xffffffffu, 0x0001003bu, 0x00040020u}) {
+      std::vector<uint32_t> words(file.size() / 4);
+      std::memcpy(words.data(), file.data(), file.size());
+      words[word] = value;
+      words.resize(std::max(word + 1, words.size() - word));  // the end is missing too
+      ops::SetImageTypes(words, types);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::compiler
