@@ -59,10 +59,10 @@ def test_without_an_output_a_yaml_file_is_printed(
     assert run(two_ops, "select", "--ops", "minus", "add_f16_buffer") == 0
     text = capsys.readouterr().out
     assert text.splitlines() == [
-        "# 2 of 2 operators, 5 of 8 variants",
+        "# 2 of 2 operators, 7 of 12 variants",
         "ops:",
         "  add: {dtypes: [f16], storages: [buffer]}",
-        "  minus: {dtypes: [f32, f16], storages: [buffer, texture3d]}",
+        "  minus: {dtypes: [f32, f16], storages: [buffer, texture3d, texture2d]}",
     ]
     two_ops.write("ops.yaml", text)
     assert run(two_ops, "select", "--ops-yaml", str(two_ops.root / "ops.yaml")) == 0
