@@ -25,6 +25,7 @@ class Image {
 
   VkImage handle() const { return handle_.get(); }
   VkImageView view() const { return view_.get(); }
+  Storage storage() const { return storage_; }
   VkExtent3D extent() const { return extent_; }
   VkFormat format() const { return format_; }
   const VkMemoryRequirements& requirements() const { return requirements_; }

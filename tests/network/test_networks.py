@@ -11,12 +11,13 @@ from tests.network.driver import TOLERANCE, Tools, import_network, run_network
 from tests.network.export import TRANSFORMER, export_network
 
 BOTH = ("buffer", "texture3d")
+ALL = (*BOTH, "texture2d")
 
 # (network, batch, dtype, storages). The large ones, which take seconds a run on a CPU device, are
 # tried in fewer ways.
 SMALL = ("mobilenet_v2", "resnet18", "squeezenet1_1", TRANSFORMER)
 RUNS = [
-    *((name, batch, dtype, BOTH) for name, batch, dtype in product(SMALL, (1, 3), ("f32", "f16"))),
+    *((name, batch, dtype, ALL) for name, batch, dtype in product(SMALL, (1, 3), ("f32", "f16"))),
     ("mobilenet_v3_small", 1, "f32", BOTH),
     ("mobilenet_v3_small", 3, "f16", BOTH),
     ("efficientnet_b0", 1, "f32", BOTH),

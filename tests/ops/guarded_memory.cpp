@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "runtime/graph/device_traits.h"
 #include "runtime/vulkan/command_buffer.h"
@@ -26,7 +27,7 @@ VkImageMemoryBarrier Transition(VkImage image, VkImageLayout from, VkImageLayout
   barrier.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
-  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, VK_REMAINING_ARRAY_LAYERS};
   return barrier;
 }
 
@@ -55,6 +56,9 @@ VkBufferImageCopy WholeImage(const vulkan::Image& image) {
   VkBufferImageCopy copy{};
   copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
   copy.imageExtent = image.extent();
+  if (image.storage() == Storage::kTexture2D) {
+    std::swap(copy.imageSubresource.layerCount, copy.imageExtent.depth);
+  }
   return copy;
 }
 
@@ -152,7 +156,7 @@ std::string GuardedMemory::CheckBuffer(const Tensor& tensor,
 
 std::string GuardedMemory::CheckTexels(const Tensor& tensor,
                                        const std::vector<std::byte>& texels) const {
-  if (tensor.storage != Storage::kTexture3D) return "";
+  if (!IsTexture(tensor.storage)) return "";
   const auto channels = static_cast<uint64_t>(graph::PadToNchw(tensor.shape)[1]);
   const graph::TextureExtent extent = graph::TextureExtentOf(tensor.shape);
   const uint64_t slices = (channels + 3) / 4;

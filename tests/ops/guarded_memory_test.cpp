@@ -80,11 +80,13 @@ TEST_F(GuardedMemoryTest, SeesWritesOnBothSides) {
 }
 
 TEST_F(GuardedMemoryTest, WantsZeroBeyondTheChannelsOfATexture) {
-  EXPECT_EQ(
-      ComplaintsAfter(Storage::kTexture3D, {2, 5, 1, 3}, kOnes),
-      "Tensor 't' (f32[2, 5, 1, 3]): texel 3 has a lane beyond channel 5 that is not zero.\n");
-  EXPECT_EQ(ComplaintsAfter(Storage::kTexture3D, {2, 5, 1, 3}, std::byte{0}), "");
-  EXPECT_EQ(ComplaintsAfter(Storage::kTexture3D, {2, 8, 1, 3}, kOnes), "");
+  for (const Storage storage : {Storage::kTexture3D, Storage::kTexture2D}) {
+    EXPECT_EQ(
+        ComplaintsAfter(storage, {2, 5, 1, 3}, kOnes),
+        "Tensor 't' (f32[2, 5, 1, 3]): texel 3 has a lane beyond channel 5 that is not zero.\n");
+    EXPECT_EQ(ComplaintsAfter(storage, {2, 5, 1, 3}, std::byte{0}), "");
+    EXPECT_EQ(ComplaintsAfter(storage, {2, 8, 1, 3}, kOnes), "");
+  }
 }
 
 }  // namespace
