@@ -59,7 +59,7 @@ Status ReadTypes(const schema::Tensor& source, Tensor& tensor) {
   tensor.dtype = static_cast<DType>(source.dtype());
   if (source.storage() > schema::Storage::MAX) {
     return InvalidFile("Storage (" + std::to_string(static_cast<int>(source.storage())) +
-                       ") is not one of 0 to 2.");
+                       ") is not one of 0 to 3.");
   }
   tensor.storage = static_cast<Storage>(source.storage());
   return Status();
