@@ -20,8 +20,8 @@ def test_facts(project: Project) -> None:
     facts = facts_of(project)
     assert facts.signature == "(a: tensor, b: tensor, alpha: float = 1.0) -> y"
     assert (facts.op, facts.spec, facts.lines) == ("aten.add.Tensor", "op_specs/add.yaml", 17)
-    assert (facts.dtypes, facts.storages) == (("f32", "f16"), ("buffer", "texture3d"))
-    assert (facts.templates, facts.variants) == (("binary.glsl.j2",), 4)
+    assert (facts.dtypes, facts.storages) == (("f32", "f16"), ("buffer", "texture3d", "texture2d"))
+    assert (facts.templates, facts.variants) == (("binary.glsl.j2",), 6)
     assert "Add" in facts.onnx
     assert json.loads(catalogue_text(project.load()))["aten.add.Tensor"]["dynamic_shapes"] == "yes"
 
