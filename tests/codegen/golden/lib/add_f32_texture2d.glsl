@@ -91,8 +91,15 @@ void y_put_texel(ivec3 place, vec4 value, int channels) {
 #define INF uintBitsToFloat(0x7f800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
 
+// Bools compare and multiply as 0 and 1.
+float number(float v) { return v; }
+int number(int v) { return v; }
+int number(bool v) { return int(v); }
+
 int maximum(int a, int b) { return max(a, b); }
 int minimum(int a, int b) { return min(a, b); }
+bool maximum(bool a, bool b) { return a || b; }
+bool minimum(bool a, bool b) { return a && b; }
 int relu(int v) { return max(v, 0); }
 
 // log(1 + v) for v >= 0 without cancellation near 0.
