@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Builder:
         """The same elements in another shape."""
         if x.shape == tuple(size):
             return x
-        if x.data is not None:
+        if x.data is not None and x.data.size == prod(size) and min(size, default=0) >= 0:
             return constant(x.name, x.data.reshape(tuple(size)))
         return self.emit("aten.view", x=x, size=tuple(size))
 
@@ -50,7 +51,7 @@ class Builder:
         """The dimensions of x in another order."""
         if list(dims) == list(range(len(x.shape))):
             return x
-        if x.data is not None:
+        if x.data is not None and sorted(dims) == list(range(len(x.shape))):
             return constant(x.name, np.transpose(x.data, tuple(dims)))
         return self.emit("aten.permute", x=x, dims=tuple(dims))
 

@@ -67,6 +67,13 @@ class NodeContext:
         """A required input as a tensor."""
         return self._lifter.lift(self.build, self.value(index), self.node.input[index])
 
+    def ranked(self, index: int, least: int) -> Tensor:
+        """A required input as a tensor of at least some rank."""
+        x = self.tensor(index)
+        if len(x.shape) < least:
+            raise Unsupported(f"its input {index}, {x}, has fewer than {least} dimensions")
+        return x
+
     def lifted(self, value: Value) -> Tensor:
         """A value as a tensor."""
         return self._lifter.lift(self.build, value, f"{self.build.name}.constant")
@@ -86,6 +93,13 @@ class NodeContext:
         """A constant input as a list of ints."""
         value = self.constant(index)
         return None if value is None else [int(v) for v in value.reshape(-1)]
+
+    def constant_number(self, index: int, default: float) -> float:
+        """A constant input of one element."""
+        value = self.constant(index)
+        if value is not None and value.size != 1:
+            raise Unsupported(f"its input {index} has {value.size} elements instead of one")
+        return default if value is None else float(value.reshape(-1)[0])
 
     def integer(self, name: str, default: int) -> int:
         """An int attribute."""
@@ -134,9 +148,9 @@ class NodeContext:
 
     def axis(self, axis: int, rank: int) -> int:
         """A non-negative axis; Unsupported if it is out of range."""
-        if not -rank <= axis < max(rank, 1):
+        if not -rank <= axis < rank:
             raise Unsupported(f"its axis {axis} is out of range for rank {rank}")
-        return axis % rank if rank else 0
+        return axis % rank
 
     def axes(self, axes: list[int], rank: int) -> list[int]:
         """Sorted non-negative axes without repeats."""

@@ -12,11 +12,12 @@ from spirloom import __version__
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
-from spirloom.onnx import fold_more, ops, reader, refused, sequences
+from spirloom.onnx import folders, ops, reader, refused, sequences
+from spirloom.onnx.arity import check_arity
 from spirloom.onnx.context import Lifter, NodeContext
 from spirloom.onnx.control import CONTROL
 from spirloom.onnx.dtypes import narrowed
-from spirloom.onnx.fold import FOLDERS
+from spirloom.onnx.fold import FOLDERS, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.old_forms import modern_inputs
@@ -26,7 +27,7 @@ from spirloom.onnx.values import Unknown, Values
 from spirloom.ops import OpError, OpLibrary
 
 # These modules fill the tables when they are imported.
-assert ops and fold_more
+assert ops and folders
 
 # Functions, and so hostile models, can call each other.
 MAX_DEPTH = 32
@@ -82,7 +83,7 @@ class _Importer:
             self._count += 1
             if self._count > MAX_NODES:
                 raise ImportFailure(
-                    f"{self._path} has more than {MAX_NODES} nodes, functions and loops written out."
+                    f"{self._path} has over {MAX_NODES} nodes, functions and loops written out."
                 )
             self._import_node(node)
 
@@ -118,6 +119,8 @@ class _Importer:
 
     def _results(self, node: NodeProto, given: list[Held | None]) -> Sequence[Held | None]:
         ours = node.domain in reader.DEFAULT_DOMAINS
+        if ours:
+            check_arity(node, self._opset)
         if ours and sequences.handles(node.op_type, given):
             tensors = [None if isinstance(value, tuple) else value for value in given]
             return [sequences.result(self._context(node, tensors), given)]
@@ -130,7 +133,7 @@ class _Importer:
             return CONTROL[node.op_type](ctx, self._run)
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
         if node.op_type in FOLDERS and not any(isinstance(i, Tensor) for i in inputs):
-            return _fold(ctx, arrays)
+            return fold(ctx, arrays)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
         result = CONVERTERS[node.op_type](ctx)
@@ -194,14 +197,3 @@ def _problem(node: NodeProto, reason: str) -> NodeProblem:
     domain = "" if node.domain in reader.DEFAULT_DOMAINS else f"{node.domain}."
     name = node.name or f"the one that makes '{next(iter(node.output), '')}'"
     return NodeProblem(f"{domain}{node.op_type}", name, reason)
-
-
-def _fold(ctx: NodeContext, arrays: list[Array]) -> list[Value | None]:
-    try:
-        with np.errstate(all="ignore"):
-            result = FOLDERS[ctx.op_type](ctx, arrays)
-    except (ValueError, IndexError, TypeError, OverflowError, MemoryError) as error:
-        raise Unsupported(f"its constant inputs do not fit: {error}") from error
-    if isinstance(result, np.ndarray | np.generic):
-        return [np.asarray(result)]
-    return [np.asarray(r) for r in result]

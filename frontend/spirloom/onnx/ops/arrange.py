@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from spirloom.ir import Array, Tensor
-from spirloom.onnx import fold, fold_more
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.fold import check_size
+from spirloom.onnx.folders import moving, shapes
 from spirloom.onnx.table import Unsupported, converts
 
 
 @converts("Transpose")
 def transpose(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.permute(x, fold.permutation(ctx, len(x.shape)))
+    return ctx.build.permute(x, shapes.permutation(ctx, len(x.shape)))
 
 
 @converts("Concat")
@@ -28,7 +29,7 @@ def split(ctx: NodeContext) -> list[Tensor]:
     x = ctx.tensor(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     parts, start = [], 0
-    for length in fold_more.split_sizes(ctx, x.shape[axis]):
+    for length in moving.split_sizes(ctx, x.shape[axis]):
         parts.append(ctx.build.slice(x, axis, start, start + length))
         start += length
     return parts
@@ -37,7 +38,7 @@ def split(ctx: NodeContext) -> list[Tensor]:
 @converts("Slice")
 def slice_(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    for axis, start, end, step in fold_more.slices(ctx, x.shape):
+    for axis, start, end, step in moving.slices(ctx, x.shape):
         if step > 0:
             x = ctx.build.slice(x, axis, start, max(start, end), step)
         else:
@@ -114,7 +115,7 @@ def pad(ctx: NodeContext) -> Tensor:
         return ctx.build.emit("aten.pad", x=x, pad=amounts, mode=modes[mode])
     # Beyond what PyTorch's pads reach, the rule goes on.
     for dim in (d for d in range(rank) if before[d] or after[d]):
-        fold.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
+        check_size([x.shape[dim] + before[dim] + after[dim]], 8)
         indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]
         x = pick(ctx, x, dim, indices)
     return x

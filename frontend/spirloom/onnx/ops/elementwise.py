@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from math import inf, isclose
 
-import numpy as np
-
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.table import Unsupported, converts
@@ -163,9 +161,7 @@ def clip(ctx: NodeContext) -> Tensor:
         return ctx.build.emit("aten.clamp", x=x, min=low, max=high)
     bounds = [ctx.optional(1), ctx.optional(2)]
     if x.dtype in (DType.F32, DType.F16) and not any(isinstance(b, Tensor) for b in bounds):
-        values = [None if b is None else float(np.asarray(b).item()) for b in bounds]
-        low = -inf if values[0] is None else values[0]
-        high = inf if values[1] is None else values[1]
+        low, high = ctx.constant_number(1, -inf), ctx.constant_number(2, inf)
         return ctx.build.emit("aten.clamp", x=x, min=low, max=high)
     for index, op in ((1, "aten.maximum"), (2, "aten.minimum")):
         bound = ctx.optional_tensor(index)

@@ -54,12 +54,12 @@ def layer_norm(ctx: NodeContext) -> Tensor | list[Tensor]:
 
 @converts("InstanceNormalization")
 def instance_norm(ctx: NodeContext) -> Tensor:
-    return _group_norm(ctx, ctx.tensor(0).shape[1], ctx.tensor(1), ctx.tensor(2))
+    return _group_norm(ctx, ctx.ranked(0, 2).shape[1], ctx.tensor(1), ctx.tensor(2))
 
 
 @converts("GroupNormalization")
 def group_norm(ctx: NodeContext) -> Tensor:
-    x, groups = ctx.tensor(0), ctx.integer("num_groups", 0)
+    x, groups = ctx.ranked(0, 2), ctx.integer("num_groups", 0)
     if groups < 1 or x.shape[1] % groups:
         raise Unsupported(f"{x.shape[1]} channels do not split into {groups} groups")
     weight, bias = ctx.tensor(1), ctx.tensor(2)

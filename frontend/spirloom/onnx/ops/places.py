@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from spirloom.ir import Array, DType, Tensor
-from spirloom.onnx import fold
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
+from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.arrange import pick
 from spirloom.onnx.table import Unsupported, converts
 
@@ -37,7 +37,7 @@ def max_unpool(ctx: NodeContext) -> Tensor:
     """The indices count in the size that the attributes give; output_shape adds zeros behind."""
     x, index = ctx.tensor(0), ctx.tensor(1)
     size = _unpooled(ctx, x.shape)
-    fold.check_size(size, x.dtype.numpy.itemsize)
+    check_size(size, x.dtype.numpy.itemsize)
     zeros = ctx.build.constant(np.zeros(prod(size), x.dtype.numpy))
     flat = [ctx.build.view(t, [prod(x.shape)]) for t in (index, x)]
     y = ctx.build.emit("aten.scatter.src", x=zeros, dim=0, index=flat[0], src=flat[1])
@@ -79,7 +79,8 @@ def hardmax(ctx: NodeContext) -> Tensor:
 @converts("Compress")
 def compress(ctx: NodeContext) -> Tensor:
     x, condition = ctx.tensor(0), ctx.constant(1)
-    assert condition is not None
+    if condition is None:
+        raise Unsupported("its condition is missing")
     if not ctx.has("axis"):
         x = ctx.build.view(x, [prod(x.shape)])
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
@@ -98,7 +99,7 @@ def eye_like(ctx: NodeContext) -> Array:
     dtype = x.dtype.numpy if isinstance(x, Tensor) else x.dtype
     if ctx.has("dtype"):
         dtype = numpy_type(ctx.integer("dtype", 0))
-    fold.check_size(x.shape, dtype.itemsize)
+    check_size(x.shape, dtype.itemsize)
     rows, columns = x.shape
     return np.asarray(np.eye(rows, columns, k=ctx.integer("k", 0), dtype=dtype))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
+from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.convolution import at_least_planar, restore_rank
 from spirloom.onnx.table import Unsupported, converts
 from spirloom.onnx.window import Window, pool_kernel, read_window
@@ -115,6 +116,7 @@ def _average(
 
 def _covered_share(window: Window, size: tuple[int, ...], out: tuple[int, ...]) -> Array:
     """For each output, real elements under the window over elements of the padded input."""
+    check_size(out, np.dtype(np.float64).itemsize)
     shares = []
     for axis in range(len(size)):
         start = np.arange(out[axis]) * window.stride[axis] - window.before[axis]

@@ -49,8 +49,8 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
 @converts("MatMulInteger")
 def matmul_integer(ctx: NodeContext) -> Tensor:
     zero = ctx.optional_tensor(2)
-    a = _centred(ctx, ctx.tensor(0), None if zero is None else _of_rows(ctx, zero))
-    b = _centred(ctx, ctx.tensor(1), ctx.optional_tensor(3))
+    a = _centred(ctx, ctx.ranked(0, 1), None if zero is None else _of_rows(ctx, zero))
+    b = _centred(ctx, ctx.ranked(1, 1), ctx.optional_tensor(3))
     rows = max(len(b.shape) - 2, 0)
 
     def part(start: int, end: int) -> Tensor:
@@ -70,7 +70,7 @@ def qlinear_matmul(ctx: NodeContext) -> Tensor:
 
 @converts("ConvInteger")
 def conv_integer(ctx: NodeContext) -> Tensor:
-    x, weight, zero = ctx.tensor(0), ctx.tensor(1), ctx.optional_tensor(3)
+    x, weight, zero = ctx.ranked(0, 3), ctx.ranked(1, 3), ctx.optional_tensor(3)
     x = _centred(ctx, x, ctx.optional_tensor(2))
     weight = _centred(ctx, weight, None if zero is None else _first(ctx, zero, len(weight.shape)))
     step = _EXACT_TERMS // max(prod(weight.shape[2:]), 1)

@@ -21,7 +21,7 @@ def roi_align(ctx: NodeContext) -> Tensor:
     if ctx.text("mode", "avg") != "avg" or ratio < 1 or len(x.shape) != 4:
         raise Unsupported("only the mean of a given number of samples is supported")
     places, inside = zip(*(_roi_samples(ctx, d, size[d] * ratio) for d in range(2)), strict=True)
-    regions = ctx.tensor(1).shape[0]
+    regions = ctx.ranked(1, 2).shape[0]
     full = (regions, size[0] * ratio, size[1] * ratio, 1)
     vertical, horizontal = (
         ctx.build.emit("aten.expand", x=ctx.build.view(p, shape), size=full)

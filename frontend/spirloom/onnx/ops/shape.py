@@ -6,9 +6,10 @@ import numpy as np
 from onnx import TensorProto
 
 from spirloom.ir import Array, DType, Tensor
-from spirloom.onnx import fold
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import SMALL_INTEGERS, dtype_of, type_name
+from spirloom.onnx.fold import check_size
+from spirloom.onnx.folders import shapes
 from spirloom.onnx.table import Unsupported, Value, converts
 
 
@@ -26,14 +27,14 @@ def dropout(ctx: NodeContext) -> list[Value]:
     x = ctx.value(0)
     if not ctx.uses_output(1):
         return [x]
-    fold.check_size(x.shape, 1)
+    check_size(x.shape, 1)
     kept = np.ones(x.shape, dtype=np.bool_)
     return [x, kept if ctx.opset >= 10 else kept.astype(np.float32)]
 
 
 @converts("Shape")
 def shape(ctx: NodeContext) -> Array:
-    return fold.shape_slice(ctx, ctx.tensor(0).shape)
+    return shapes.shape_slice(ctx, ctx.tensor(0).shape)
 
 
 @converts("Size")
@@ -47,25 +48,25 @@ def reshape(ctx: NodeContext) -> Tensor:
     target = ctx.constant_ints(1)
     if target is None:
         raise Unsupported("its shape is missing")
-    return ctx.build.view(x, fold.reshaped(ctx, x.shape, target))
+    return ctx.build.view(x, shapes.reshaped(ctx, x.shape, target))
 
 
 @converts("Flatten")
 def flatten(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, fold.flattened(ctx, x.shape))
+    return ctx.build.view(x, shapes.flattened(ctx, x.shape))
 
 
 @converts("Squeeze")
 def squeeze(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, fold.squeezed(ctx, x.shape))
+    return ctx.build.view(x, shapes.squeezed(ctx, x.shape))
 
 
 @converts("Unsqueeze")
 def unsqueeze(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, fold.unsqueezed(ctx, x.shape))
+    return ctx.build.view(x, shapes.unsqueezed(ctx, x.shape))
 
 
 @converts("CastLike")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from spirloom.ir import Array, Tensor
@@ -41,12 +43,13 @@ def stft(ctx: NodeContext) -> Tensor:
     """Frames, in steps along the signal, each weighted by the window and transformed."""
     x, step = ctx.tensor(0), ctx.constant_ints(1)
     window, given = ctx.optional_tensor(2), ctx.constant_ints(3)
-    length = given[0] if given else window.shape[0] if window is not None else 0
+    length = given[0] if given else prod(window.shape) if window is not None else 0
     if len(x.shape) == 2:
         x = ctx.build.view(x, [*x.shape, 1])
     if len(x.shape) != 3 or not step or step[0] < 1 or not 1 <= length <= x.shape[1]:
         raise Unsupported(f"frames of {length} in steps of {step} do not fit {x}")
     batch, size, parts = x.shape
+    check_size([size // step[0] + 1, length], np.dtype(np.int32).itemsize)
     starts = np.arange(0, size - length + 1, step[0], dtype=np.int32)
     places = (starts[:, None] + np.arange(length, dtype=np.int32)).reshape(-1)
     index = ctx.build.constant(places)

@@ -1,54 +1,13 @@
-"""More evaluators of constant nodes: those that make, cut and join arrays."""
+"""Evaluators that cut, join, repeat and pick."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from onnx import AttributeProto, numpy_helper
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.fold import check_size, folds
 from spirloom.onnx.table import Unsupported
-
-
-@folds("Constant")
-def _constant(ctx: NodeContext, inputs: list[Array]) -> Array:
-    if ctx.has("value"):
-        return np.asarray(numpy_helper.to_array(ctx.attribute("value").t))
-    for name, dtype in (("float", np.float32), ("int", np.int64)):
-        for key in (f"value_{name}", f"value_{name}s"):
-            if ctx.has(key):
-                attribute = ctx.attribute(key)
-                kind = AttributeProto.AttributeType.Name(attribute.type)
-                if kind not in ("FLOAT", "FLOATS", "INT", "INTS"):
-                    raise Unsupported(f"its attribute '{key}' has the wrong type")
-                fields = {"FLOAT": "f", "FLOATS": "floats", "INT": "i", "INTS": "ints"}
-                value = getattr(attribute, fields[kind])
-                return np.array(value if kind in ("FLOAT", "INT") else list(value), dtype=dtype)
-    raise Unsupported("only tensor, float and int constants are supported")
-
-
-@folds("ConstantOfShape")
-def _constant_of_shape(ctx: NodeContext, inputs: list[Array]) -> Array:
-    shape = [int(d) for d in inputs[0].flat]
-    value = np.zeros(1, np.float32)
-    if ctx.has("value"):
-        value = np.asarray(numpy_helper.to_array(ctx.attribute("value").t)).reshape(-1)
-    check_size(shape, value.itemsize)
-    return np.full(shape, value[0], dtype=value.dtype)
-
-
-@folds("Range")
-def _range(ctx: NodeContext, inputs: list[Array]) -> Array:
-    start, limit, delta = (i.item() for i in inputs)
-    if delta == 0:
-        raise Unsupported("its delta is 0")
-    count = max(int(np.ceil((limit - start) / delta)), 0)
-    check_size([count], inputs[0].itemsize)
-    return np.asarray(start + np.arange(count) * delta, dtype=inputs[0].dtype)
 
 
 @folds("Concat")
@@ -127,25 +86,6 @@ def split_sizes(ctx: NodeContext, length: int) -> list[int]:
     return sizes
 
 
-_REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "ReduceMax": np.max,
-    "ReduceMin": np.min,
-    "ReduceProd": np.prod,
-    "ReduceSum": np.sum,
-}
-
-
-@folds(*_REDUCTIONS)
-def _reduce(ctx: NodeContext, inputs: list[Array]) -> Array:
-    axes = ctx.axes_argument() or []
-    if not axes and ctx.integer("noop_with_empty_axes", 0):
-        return inputs[0]
-    dims = tuple(ctx.axes(axes, inputs[0].ndim)) if axes else None
-    keep = bool(ctx.integer("keepdims", 1))
-    result = _REDUCTIONS[ctx.op_type](inputs[0], axis=dims, keepdims=keep)
-    return np.asarray(result, dtype=inputs[0].dtype)
-
-
 @folds("NonZero")
 def _non_zero(ctx: NodeContext, inputs: list[Array]) -> Array:
     return np.array(np.nonzero(inputs[0]), dtype=np.int64)
@@ -167,25 +107,3 @@ def _scatter_nd(ctx: NodeContext, inputs: list[Array]) -> Array:
 def _trilu(ctx: NodeContext, inputs: list[Array]) -> Array:
     diagonal = int(inputs[1].item()) if len(inputs) > 1 else 0
     return np.triu(inputs[0], diagonal) if ctx.integer("upper", 1) else np.tril(inputs[0], diagonal)
-
-
-@folds("CumSum")
-def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
-    axis = ctx.axis(int(inputs[1].item()), inputs[0].ndim)
-    reverse = bool(ctx.integer("reverse", 0))
-    x = np.flip(inputs[0], axis) if reverse else inputs[0]
-    total = np.asarray(np.cumsum(x, axis=axis, dtype=x.dtype))
-    if ctx.integer("exclusive", 0):
-        total = total - x
-    return np.flip(total, axis) if reverse else total
-
-
-@folds("MatMul")
-def _matmul(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return np.asarray(np.matmul(inputs[0], inputs[1]))
-
-
-@folds("Einsum")
-def _einsum(ctx: NodeContext, inputs: list[Array]) -> Array:
-    equation = "".join(ctx.text("equation", "").split())
-    return np.asarray(np.einsum(equation, *inputs))

@@ -1,0 +1,101 @@
+"""Elementwise evaluators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spirloom.ir import Array
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import numpy_type
+from spirloom.onnx.fold import check_size, folds
+from spirloom.onnx.table import Unsupported
+
+_UNARY: dict[str, Callable[[Array], Array]] = {
+    "Abs": np.abs,
+    "Ceil": np.ceil,
+    "Exp": np.exp,
+    "Floor": np.floor,
+    "Log": np.log,
+    "Neg": np.negative,
+    "Not": np.logical_not,
+    "Reciprocal": np.reciprocal,
+    "Relu": lambda x: np.maximum(x, 0),
+    "Round": np.rint,
+    "Sign": np.sign,
+    "Sqrt": np.sqrt,
+    "Identity": lambda x: x,
+}
+
+_BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "And": np.logical_and,
+    "Or": np.logical_or,
+    "Xor": np.logical_xor,
+    "Equal": np.equal,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "Pow": lambda a, b: np.power(a, b).astype(a.dtype),
+}
+
+_VARIADIC: dict[str, Callable[[Array, Array], Array]] = {
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Sum": np.add,
+}
+
+
+@folds(*_UNARY)
+def _unary(ctx: NodeContext, inputs: list[Array]) -> Array:
+    ctx.refuse_extra_outputs()
+    return _UNARY[ctx.op_type](inputs[0])
+
+
+@folds(*_BINARY)
+def _binary(ctx: NodeContext, inputs: list[Array]) -> Array:
+    check_size(np.broadcast_shapes(inputs[0].shape, inputs[1].shape), inputs[0].itemsize)
+    return _BINARY[ctx.op_type](inputs[0], inputs[1])
+
+
+@folds(*_VARIADIC)
+def _variadic(ctx: NodeContext, inputs: list[Array]) -> Array:
+    result = inputs[0]
+    for other in inputs[1:]:
+        result = _VARIADIC[ctx.op_type](result, other)
+    return result
+
+
+@folds("Div")
+def _div(ctx: NodeContext, inputs: list[Array]) -> Array:
+    a, b = inputs
+    if a.dtype.kind == "f":
+        return np.divide(a, b)
+    if not b.all():
+        raise Unsupported("it divides a constant integer by zero")
+    quotient = np.abs(a) // np.abs(b)
+    return np.asarray(quotient * np.sign(a) * np.sign(b), dtype=a.dtype)
+
+
+@folds("Mod")
+def _mod(ctx: NodeContext, inputs: list[Array]) -> Array:
+    a, b = inputs
+    if a.dtype.kind != "f" and not b.all():
+        raise Unsupported("it divides a constant integer by zero")
+    return np.fmod(a, b) if ctx.integer("fmod", 0) else np.mod(a, b)
+
+
+@folds("Where")
+def _where(ctx: NodeContext, inputs: list[Array]) -> Array:
+    return np.where(inputs[0], inputs[1], inputs[2])
+
+
+@folds("Cast", "CastLike")
+def _cast(ctx: NodeContext, inputs: list[Array]) -> Array:
+    target = numpy_type(ctx.integer("to", 0)) if len(inputs) == 1 else inputs[1].dtype
+    with np.errstate(over="ignore", invalid="ignore"):
+        return inputs[0].astype(target)

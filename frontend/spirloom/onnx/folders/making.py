@@ -1,0 +1,48 @@
+"""Evaluators that make arrays from little."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import AttributeProto, numpy_helper
+
+from spirloom.ir import Array
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.fold import check_size, folds
+from spirloom.onnx.table import Unsupported
+
+
+@folds("Constant")
+def _constant(ctx: NodeContext, inputs: list[Array]) -> Array:
+    if ctx.has("value"):
+        return np.asarray(numpy_helper.to_array(ctx.attribute("value").t))
+    for name, dtype in (("float", np.float32), ("int", np.int64)):
+        for key in (f"value_{name}", f"value_{name}s"):
+            if ctx.has(key):
+                attribute = ctx.attribute(key)
+                kind = AttributeProto.AttributeType.Name(attribute.type)
+                if kind not in ("FLOAT", "FLOATS", "INT", "INTS"):
+                    raise Unsupported(f"its attribute '{key}' has the wrong type")
+                fields = {"FLOAT": "f", "FLOATS": "floats", "INT": "i", "INTS": "ints"}
+                value = getattr(attribute, fields[kind])
+                return np.array(value if kind in ("FLOAT", "INT") else list(value), dtype=dtype)
+    raise Unsupported("only tensor, float and int constants are supported")
+
+
+@folds("ConstantOfShape")
+def _constant_of_shape(ctx: NodeContext, inputs: list[Array]) -> Array:
+    shape = [int(d) for d in inputs[0].flat]
+    value = np.zeros(1, np.float32)
+    if ctx.has("value"):
+        value = np.asarray(numpy_helper.to_array(ctx.attribute("value").t)).reshape(-1)
+    check_size(shape, value.itemsize)
+    return np.full(shape, value[0], dtype=value.dtype)
+
+
+@folds("Range")
+def _range(ctx: NodeContext, inputs: list[Array]) -> Array:
+    start, limit, delta = (i.item() for i in inputs)
+    if delta == 0:
+        raise Unsupported("its delta is 0")
+    count = max(int(np.ceil((limit - start) / delta)), 0)
+    check_size([count], inputs[0].itemsize)
+    return np.asarray(start + np.arange(count) * delta, dtype=inputs[0].dtype)
