@@ -9,7 +9,7 @@ void main() {
   if (row >= rows) return;
   int within = take(row, inner);
   int first = row * count * inner + within;
-  TYPE total = TYPE(1);
+  float total = TYPE(1);
   for (int k = 0; k < count; k++) {
     TYPE v = x_at(first + k * inner);
     total = total * v;
