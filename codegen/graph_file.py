@@ -27,7 +27,17 @@ from codegen.vocabulary import MAX_RANK, DType, Storage
 VERSION = 1
 IDENTIFIER = b"SLG1"
 
-_TENSOR = Tables({0: String(), 1: Scalar(1), 2: Vector(8), 3: Scalar(1), 4: Scalar(4)})
+_TENSOR = Tables(
+    {
+        0: String(),
+        1: Scalar(1),
+        2: Vector(8),
+        3: Scalar(1),
+        4: Scalar(4),
+        5: Scalar(8),
+        6: Scalar(8),
+    }
+)
 _ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String()})
 _NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String()})
 GRAPH_FIELDS: dict[int, Field] = {

@@ -12,12 +12,16 @@ from spirloom.ops import OpLibrary
 
 
 class Builder:
-    """Appends nodes to a graph. `name` is the source node whose parts are being built."""
+    """Appends nodes to a graph. `name` is the source node whose parts are being built.
+
+    `makers` has the node that makes each tensor.
+    """
 
     def __init__(self, library: OpLibrary, graph: Graph) -> None:
         self.library = library
         self.graph = graph
         self.name = ""
+        self.makers: dict[Tensor, Node] = {}
 
     def emit(self, op: str, **args: object) -> Tensor:
         """Appends a call and returns its first output; raises OpError if it cannot be made."""
@@ -28,7 +32,9 @@ class Builder:
         values = self.library.complete(op, args)
         types = self.library.infer(op, values)
         outputs = tuple(Tensor(self.name, dtype, shape) for shape, dtype in types)
-        self.graph.nodes.append(Node(op, values, outputs, self.name))
+        node = Node(op, values, outputs, self.name)
+        self.graph.nodes.append(node)
+        self.makers.update(dict.fromkeys(outputs, node))
         return outputs
 
     def scalar(self, value: float, dtype: DType) -> Tensor:

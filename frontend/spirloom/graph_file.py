@@ -119,6 +119,8 @@ def _tensor(tensor: Tensor, constant: int) -> fb.TensorT:
     result.shape = list(tensor.shape)
     result.storage = STORAGES.index(tensor.storage)
     result.constant = constant
+    if tensor.bounds is not None:
+        result.least, result.greatest = int(tensor.bounds.low), int(tensor.bounds.high)
     return result
 
 

@@ -15,10 +15,13 @@ from codegen.graph_file import GRAPH_FIELDS, IDENTIFIER, VERSION
 from spirloom import schema_bindings as fb
 from spirloom.errors import ImportFailure
 from spirloom.graph_file import ALIGNMENT, DTYPES, STORAGES
+from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, Node, Tensor
 
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 48
+# The bounds of a tensor that has none.
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
 def load(path: Path) -> Graph:
@@ -91,6 +94,7 @@ class _Reader:
         if entry.dtype >= len(DTYPES) or entry.storage >= len(STORAGES):
             raise MalformedBuffer(f"{what} has dtype {entry.dtype} and storage {entry.storage}")
         tensor = Tensor(name, DTYPES[entry.dtype], shape, storage=STORAGES[entry.storage])
+        tensor.bounds = _bounds(what, entry)
         if entry.constant != -1:
             tensor.data = self._constant(what, entry.constant, tensor)
         return tensor
@@ -106,6 +110,14 @@ class _Reader:
             raise MalformedBuffer(f"the constant of {what} ends after the constant section")
         data = self._constants[entry.offset : entry.offset + entry.size]
         return data.view(tensor.dtype.numpy).reshape(tensor.shape)
+
+
+def _bounds(what: str, entry: Any) -> Interval | None:
+    if (entry.least, entry.greatest) == (_LEAST, _GREATEST):
+        return None
+    if entry.least > entry.greatest:
+        raise MalformedBuffer(f"{what} lies between {entry.least} and {entry.greatest}")
+    return Interval(entry.least, entry.greatest)
 
 
 def _node(index: int, entry: Any, tensors: list[Tensor]) -> Node:

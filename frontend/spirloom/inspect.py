@@ -35,7 +35,8 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
-    return {"name": tensor.name, "dtype": tensor.dtype.long_name, "shape": list(tensor.shape)}
+    facts = {"name": tensor.name, "dtype": tensor.dtype.long_name, "shape": list(tensor.shape)}
+    return facts if tensor.bounds is None else {**facts, "range": str(tensor.bounds)}
 
 
 def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
@@ -45,7 +46,8 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     for key in ("inputs", "outputs"):
         for tensor in facts[key]:
             shape = "×".join(map(str, tensor["shape"])) or "scalar"
-            lines.append(f"{key[:-1]:<11} {tensor['name']}  {tensor['dtype']}  {shape}")
+            between = f"  in {tensor['range']}" if "range" in tensor else ""
+            lines.append(f"{key[:-1]:<11} {tensor['name']}  {tensor['dtype']}  {shape}{between}")
     parameters = facts["parameters"]
     lines.append(
         f"parameters  {parameters['elements']:,} in {parameters['tensors']} tensors, "

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codegen.vocabulary import DType, Storage
+from spirloom.interval import Interval
 
 __all__ = ["ArgValue", "Array", "DType", "Graph", "Node", "Storage", "Tensor", "constant"]
 
@@ -25,7 +26,8 @@ Array = npt.NDArray[Any]
 class Tensor:
     """A value of a graph. `name` is a hint except for inputs and outputs.
 
-    `storage` is where it asks to live; None leaves that to the runtime.
+    `storage` is where it asks to live; None leaves that to the runtime. `bounds` are those of an
+    input's numbers that the graph relies on; None where it takes all that the type holds.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Tensor:
     shape: tuple[int, ...]
     data: Array | None = None
     storage: Storage | None = None
+    bounds: Interval | None = None
 
     @property
     def size(self) -> int:

@@ -46,6 +46,8 @@ struct Tensor {
   Shape shape;
   Storage storage = Storage::kAuto;  // what the graph asks for
   int32_t constant = -1;             // index into Graph::constants
+  int64_t least = INT64_MIN;         // of an input: its numbers lie between these
+  int64_t greatest = INT64_MAX;
   size_t size = 0;
 };
 

@@ -25,7 +25,8 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
   std::vector<TensorInfo> infos;
   for (uint32_t index : tensors) {
     const graph::Tensor& tensor = graph.tensors[index];
-    infos.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.size});
+    infos.push_back(
+        {tensor.name, tensor.dtype, tensor.shape, tensor.size, tensor.least, tensor.greatest});
   }
   return infos;
 }

@@ -65,6 +65,14 @@ Status ReadTypes(const schema::Tensor& source, Tensor& tensor) {
   return Status();
 }
 
+Status ReadBounds(const schema::Tensor& source, Tensor& tensor) {
+  tensor.least = source.least();
+  tensor.greatest = source.greatest();
+  if (tensor.least <= tensor.greatest) return Status();
+  return InvalidFile("Least number (" + std::to_string(tensor.least) + ") exceeds the greatest (" +
+                     std::to_string(tensor.greatest) + ").");
+}
+
 Status CheckTensorConstant(const Tensor& tensor,
                            std::span<const std::span<const std::byte>> constants) {
   if (tensor.constant == -1) return Status();
@@ -85,6 +93,7 @@ Status ReadTensor(const schema::Tensor& source,
   SPIRLOOM_TRY(budget.ReadString(source.name(), tensor.name, "the name"));
   SPIRLOOM_TRY(ReadTypes(source, tensor));
   SPIRLOOM_TRY(ReadShape(source, tensor));
+  SPIRLOOM_TRY(ReadBounds(source, tensor));
   tensor.constant = source.constant();
   return CheckTensorConstant(tensor, constants);
 }

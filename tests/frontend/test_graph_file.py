@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
+from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
 
 
 def small_graph() -> Graph:
     """One node for each kind of argument."""
-    x = Tensor("x", DType.F32, (2, 3), storage=Storage.TEXTURE3D)
+    x = Tensor("x", DType.F32, (2, 3), storage=Storage.TEXTURE3D, bounds=Interval(-1, 9))
     c = constant("c", np.arange(6, dtype=np.float32).reshape(2, 3))
     i = constant("i", np.array([1, 0], dtype=np.int32))
     a, y = Tensor("a", DType.F32, (4, 3)), Tensor("y", DType.F16, (2, 3))
@@ -32,6 +33,7 @@ def test_reads_back_what_was_written(tmp_path: Path) -> None:
     assert again.producer == "test"
     assert [str(t) for t in again.tensors()] == [str(t) for t in graph.tensors()]
     assert again.inputs[0].storage is Storage.TEXTURE3D
+    assert again.inputs[0].bounds == Interval(-1, 9)
     assert again.nodes[1].args[1:2] + again.nodes[1].args[3:] == (
         None, -5, 0.5, True, (1, -2), "f16",
     )  # fmt: skip

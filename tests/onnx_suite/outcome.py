@@ -27,6 +27,7 @@ class Kind(StrEnum):
     RUNS = "runs"
     FIXED = "runs with fixed inputs"
     FOLDED = "computed at import"
+    ROUNDED = "float64 as float32"
     REFUSED = "unsupported"
 
     @property
@@ -63,13 +64,16 @@ def _outcome(case: SuiteCase, library: OpLibrary) -> Outcome:
         return replace(base, detail=refused.reason)
     runs: list[Case] = []
     fixed: tuple[str, ...] = ()
+    rounded = False
     for number, data in enumerate(case.data_sets()):
         result = attempt(case, data.inputs, library)
         if isinstance(result, Refused):
             return replace(base, detail=result.reason)
         fixed = max(fixed, result.fixed, key=len)
+        rounded |= result.rounded
         runs += _runs(case, number, data, result)
-    return replace(base, kind=_kind(case, fixed), detail=", ".join(fixed), runs=tuple(runs))
+    kind = Kind.ROUNDED if rounded else _kind(case, fixed)
+    return replace(base, kind=kind, detail=", ".join(fixed), runs=tuple(runs))
 
 
 def _kind(case: SuiteCase, fixed: tuple[str, ...]) -> Kind:
@@ -107,7 +111,8 @@ def _operators(graph: Graph) -> str:
 
 def _array(name: str, dtype: DType, values: Array) -> NamedArray:
     """The suite's numbers in the type that the graph has; integers must stay the same."""
-    typed = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
+    with np.errstate(over="ignore"):
+        typed = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
     if typed.dtype.kind != "f" and not np.array_equal(typed, values):
         raise ValueError(f"{name}: {values.dtype} values do not fit {dtype}")
     return NamedArray(name, dtype, typed)

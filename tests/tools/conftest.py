@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from spirloom import graph_file
+from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, Tensor
 
 from tests.tools.programs import AddModel, Program
@@ -39,3 +40,13 @@ def add_model(tmp_path: Path) -> AddModel:
     for i, name in enumerate(("a", "b")):
         np.save(tmp_path / f"{name}.npy", np.arange(6, dtype=np.float32).reshape(2, 3) * (i + 1))
     return AddModel(tmp_path, tmp_path / "add.slg")
+
+
+@pytest.fixture
+def places_model(tmp_path: Path) -> Path:
+    """y = 2 x of i32[3], made for x in 0..9."""
+    x = Tensor("x", DType.I32, (3,), bounds=Interval(0, 9))
+    y = Tensor("y", DType.I32, (3,))
+    node = Node("aten.add.Tensor", (x, x, 1.0, 0, 0.0, 0.0), (y,), "twice")
+    graph_file.save(Graph([x], [y], [node]), tmp_path / "places.slg")
+    return tmp_path / "places.slg"

@@ -30,7 +30,8 @@ Offset<schema::Tensor> WriteTensor(FlatBufferBuilder& builder, const FileTensor&
   const auto name = builder.CreateString(tensor.name);
   const auto shape = builder.CreateVector(tensor.shape);
   return schema::CreateTensor(builder, name, static_cast<schema::DType>(tensor.dtype), shape,
-                              static_cast<schema::Storage>(tensor.storage), tensor.constant);
+                              static_cast<schema::Storage>(tensor.storage), tensor.constant,
+                              tensor.least, tensor.greatest);
 }
 
 Arg Make(ArgKind kind) {

@@ -20,6 +20,8 @@ struct FileTensor {
   int dtype = 0;
   int constant = -1;
   int storage = 0;
+  int64_t least = INT64_MIN;
+  int64_t greatest = INT64_MAX;
 };
 
 struct FileConstant {

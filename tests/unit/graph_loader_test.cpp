@@ -123,6 +123,10 @@ TEST(GraphLoader, RefusesBadTensors) {
   file = SmallGraph();
   file.tensors[2].storage = 4;
   ExpectError(file, "Storage (4) is not one of 0 to 3.");
+  file = SmallGraph();
+  file.tensors[0].least = 5;
+  file.tensors[0].greatest = 4;
+  ExpectError(file, "Least number (5) exceeds the greatest (4).");
 }
 
 TEST(GraphLoader, TakesEmptyTensorsAndScalars) {

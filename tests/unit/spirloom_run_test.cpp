@@ -70,7 +70,7 @@ TEST(Npy, RefusesWhatTensorsCannotHold) {
   EXPECT_THAT(error("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", 16),
               HasSubstr("column-major"));
   EXPECT_THAT(error("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 15),
-              HasSubstr("holds 15 bytes of elements, but float32 [2, 2] takes 16"));
+              HasSubstr("holds 15 bytes of elements, but <f4 [2, 2] takes 16"));
   EXPECT_THAT(
       error("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9), }", 8),
       HasSubstr("too many elements"));

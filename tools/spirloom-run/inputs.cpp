@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/graph/graph.h"
+#include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {
 namespace {
@@ -26,7 +27,10 @@ std::string ListOf(std::span<const TensorInfo> inputs) {
 }
 
 Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& array) {
-  if (array.dtype == wanted.dtype && array.shape == wanted.shape) return Status();
+  if (array.dtype == wanted.dtype && array.shape == wanted.shape) {
+    return CheckBounds(array, wanted.least, wanted.greatest)
+        .While("reading " + file.path + " for input " + graph::Quote(wanted.name));
+  }
   return Wrong("File '" + file.path + "' holds " + Describe(array.dtype, array.shape) +
                ", but input " + graph::Quote(wanted.name) + " is " +
                Describe(wanted.dtype, wanted.shape) + ".");

@@ -14,6 +14,7 @@
 
 #include "runtime/graph/graph.h"
 #include "runtime/graph/mapped_file.h"
+#include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {
 namespace {
@@ -24,18 +25,24 @@ constexpr size_t kMaxRankRead = 32;  // NumPy's own limit
 struct TypeName {
   std::string_view descr;
   DType dtype;
+  std::optional<WideInt> wide = std::nullopt;  // what is stored, if not the dtype itself
 };
 
 // The first name of each dtype is the one that is written.
-constexpr std::array<TypeName, 9> kTypes{{{"<f4", DType::kF32},
-                                          {"<f2", DType::kF16},
-                                          {"<i4", DType::kI32},
-                                          {"|i1", DType::kI8},
-                                          {"|u1", DType::kU8},
-                                          {"|b1", DType::kB8},
-                                          {"<i1", DType::kI8},
-                                          {"<u1", DType::kU8},
-                                          {"<b1", DType::kB8}}};
+constexpr std::array<TypeName, 14> kTypes{{{"<f4", DType::kF32},
+                                           {"<f2", DType::kF16},
+                                           {"<i4", DType::kI32},
+                                           {"|i1", DType::kI8},
+                                           {"|u1", DType::kU8},
+                                           {"|b1", DType::kB8},
+                                           {"<i1", DType::kI8},
+                                           {"<u1", DType::kU8},
+                                           {"<b1", DType::kB8},
+                                           {"<i8", DType::kI32, WideInt::kInt64},
+                                           {"<u8", DType::kI32, WideInt::kUint64},
+                                           {"<u4", DType::kI32, WideInt::kUint32},
+                                           {"<i2", DType::kI32, WideInt::kInt16},
+                                           {"<u2", DType::kI32, WideInt::kUint16}}};
 
 Status Invalid(std::string message) { return Status(StatusCode::kInvalidFile, std::move(message)); }
 
@@ -180,21 +187,20 @@ Result<Sections> Split(std::span<const std::byte> file) {
   return Sections{text.substr(header_at, length), header_at + length};
 }
 
-Result<DType> ToDType(const std::string& descr) {
+Result<TypeName> FindType(const std::string& descr) {
   for (const TypeName& type : kTypes) {
-    if (type.descr == descr) return type.dtype;
+    if (type.descr == descr) return type;
   }
   const std::string quoted = graph::Quote(descr);
   if (!descr.empty() && descr[0] == '>') {
     return Invalid("Element type " + quoted + " is big-endian; save the array little-endian.");
   }
-  return Invalid("Element type " + quoted +
-                 " is not one of float32, float16, int32, int8, uint8, bool.");
+  return Invalid("Element type " + quoted + " is not one of float32, float16, integers, bool.");
 }
 
-Result<size_t> ByteSize(DType dtype, const Shape& shape) {
+Result<size_t> ByteSize(size_t element_size, const Shape& shape) {
   constexpr uint64_t kMaxBytes = std::numeric_limits<int64_t>::max();
-  uint64_t size = ElementSize(dtype);
+  uint64_t size = element_size;
   for (int64_t dim : shape) {
     const auto count = static_cast<uint64_t>(dim);
     if (count != 0 && size > kMaxBytes / count) {
@@ -211,19 +217,25 @@ Result<Array> ParseNpy(std::span<const std::byte> file) {
   SPIRLOOM_TRY_ASSIGN(const Sections sections, Split(file));
   SPIRLOOM_TRY_ASSIGN(Header header, HeaderParser(sections.header).Parse());
   Array array;
-  SPIRLOOM_TRY_ASSIGN(array.dtype, ToDType(*header.descr));
+  SPIRLOOM_TRY_ASSIGN(const TypeName type, FindType(*header.descr));
+  array.dtype = type.dtype;
   array.shape = std::move(*header.shape);
   if (*header.fortran_order && array.shape.size() > 1) {
     return Invalid("The array is column-major (Fortran order); save numpy.ascontiguousarray(x).");
   }
-  SPIRLOOM_TRY_ASSIGN(const size_t size, ByteSize(array.dtype, array.shape));
+  const size_t element_size = type.wide ? ElementSize(*type.wide) : ElementSize(type.dtype);
+  SPIRLOOM_TRY_ASSIGN(const size_t size, ByteSize(element_size, array.shape));
   const std::span<const std::byte> data = file.subspan(sections.data);
   if (data.size() != size) {
     return Invalid("The .npy file holds " + std::to_string(data.size()) +
-                   " bytes of elements, but " + LongName(array.dtype) + " " +
-                   ToString(array.shape) + " takes " + std::to_string(size) + ".");
+                   " bytes of elements, but " + *header.descr + " " + ToString(array.shape) +
+                   " takes " + std::to_string(size) + ".");
   }
-  array.bytes.assign(data.begin(), data.end());
+  if (type.wide) {
+    SPIRLOOM_TRY_ASSIGN(array.bytes, NarrowToInt32(data, *type.wide));
+  } else {
+    array.bytes.assign(data.begin(), data.end());
+  }
   return array;
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
+    from spirloom.interval import Interval
     from spirloom.ir import Array
     from spirloom.onnx.inputs import Shapes
 
@@ -45,11 +46,23 @@ def add_parser(commands: Any) -> None:
         "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
     )
     parser.add_argument(
+        "--range",
+        action="append",
+        default=[],
+        metavar="INPUT=LOW..HIGH",
+        help="the whole numbers between which an input lies",
+    )
+    parser.add_argument(
         "--fix",
         action="append",
         default=[],
         metavar="INPUT=FILE.npy",
         help="make an input the constant in a NumPy file",
+    )
+    parser.add_argument(
+        "--float64-as-float32",
+        action="store_true",
+        help="accept that what the model computes in float64 is rounded to float32",
     )
     parser.add_argument(
         "--storage",
@@ -88,7 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
     shapes = _shapes(arguments)
     _check_output(arguments.model, arguments.output)
     library = OpLibrary()
-    graph = import_model(arguments.model, library, shapes, _fixed(arguments.fix))
+    graph = import_model(
+        arguments.model, library, shapes, _fixed(arguments.fix), arguments.float64_as_float32
+    )
     optimize(graph, library, fp16=arguments.fp16, skip=skipped)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
     for tensor in graph.tensors():
@@ -126,7 +141,8 @@ def _shapes(arguments: argparse.Namespace) -> Shapes:
     for name, sizes in dims.items():
         if len(sizes) != 1:
             raise ImportFailure(f"--dim {name} wants one number, not {len(sizes)}.")
-    return Shapes({name: sizes[0] for name, sizes in dims.items()}, inputs)
+    ranges = {name: _range(text) for name, text in map(_pair, arguments.range)}
+    return Shapes({name: sizes[0] for name, sizes in dims.items()}, inputs, ranges)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -134,6 +150,19 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise ImportFailure(f"'{text}' is not of the form NAME=VALUE.")
     return name, value
+
+
+def _range(text: str) -> Interval:
+    from spirloom.interval import Interval
+
+    low, dots, high = text.partition("..")
+    try:
+        found = Interval(int(low), int(high))
+    except ValueError:
+        found = None
+    if found is None or not dots or found.low > found.high:
+        raise ImportFailure(f"--range wants two whole numbers, LOW..HIGH, not '{text}'.")
+    return found
 
 
 def _fixed(texts: Sequence[str]) -> dict[str, Array]:

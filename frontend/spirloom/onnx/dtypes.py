@@ -8,6 +8,8 @@ import numpy as np
 from onnx import TensorProto
 from onnx.mapping import TENSOR_TYPE_TO_NP_TYPE
 
+from spirloom import interval
+from spirloom.interval import Interval
 from spirloom.ir import Array, DType
 from spirloom.onnx.table import Unsupported
 
@@ -19,9 +21,6 @@ _DTYPES = {
     TensorProto.UINT8: DType.U8,
     TensorProto.BOOL: DType.B8,
 }
-
-# Types all of whose values fit in 32-bit integers.
-SMALL_INTEGERS = (DType.I32, DType.I8, DType.U8, DType.B8)
 
 
 def dtype_of(onnx_type: int) -> DType | None:
@@ -45,22 +44,41 @@ def numpy_type(onnx_type: int) -> np.dtype[Any]:
     return np.dtype(known)
 
 
+def narrow_type(dtype: np.dtype[Any]) -> DType:
+    """The type that computes for an element type: itself, or one of 32 bits in its place."""
+    own = DType.of(dtype)
+    if own is not None:
+        return own
+    if dtype.kind not in "iuf":
+        raise Unsupported(f"the element type {dtype} is not supported")
+    return DType.F32 if dtype.kind == "f" else DType.I32
+
+
+def is_wide(dtype: np.dtype[Any]) -> bool:
+    """Whether Spirloom has no such type, so that another one stands in for it."""
+    return DType.of(dtype) is None
+
+
+def exact_interval(dtype: np.dtype[Any]) -> Interval:
+    """The numbers for which the type that stands in computes the same."""
+    if dtype.kind == "f":
+        return Interval(-(1 << 24), 1 << 24)
+    own, ours = (interval.of_type(d) for d in (dtype, DType.I32.numpy))
+    return Interval(max(own.low, ours.low), min(own.high, ours.high))
+
+
 def narrowed(values: Array) -> Array:
     """The same values in a type Spirloom has; Unsupported if that would change one."""
-    if DType.of(values.dtype) is not None:
+    target = narrow_type(values.dtype).numpy
+    if target == values.dtype:
         return values
-    if values.dtype.kind in "iu":
-        target: type[np.generic] = np.int32
-    elif values.dtype.kind == "f":
-        target = np.float32
-    else:
-        raise Unsupported(f"a constant has element type {values.dtype}")
     with np.errstate(over="ignore"):
         result = values.astype(target)
     changed = ~((result == values) | ((result != result) & (values != values)))
     if changed.any():
         example = values[changed].flat[0]
+        remedy = "; accept its rounding with --float64-as-float32" if target.kind == "f" else ""
         raise Unsupported(
-            f"a {values.dtype} constant holds {example}, which {np.dtype(target)} cannot hold"
+            f"a {values.dtype} constant holds {example}, which {target} cannot hold{remedy}"
         )
     return result

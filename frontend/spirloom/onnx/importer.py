@@ -17,9 +17,11 @@ from spirloom.onnx.arity import check_arity
 from spirloom.onnx.context import Lifter, NodeContext
 from spirloom.onnx.control import CONTROL
 from spirloom.onnx.dtypes import narrowed
+from spirloom.onnx.float64 import to_float32
 from spirloom.onnx.fold import FOLDERS, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
+from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.old_forms import modern_inputs
 from spirloom.onnx.sequences import Held
 from spirloom.onnx.table import CONVERTERS, Unsupported, Value
@@ -35,14 +37,21 @@ MAX_NODES = 1 << 20
 
 
 def import_model(
-    path: Path, library: OpLibrary, shapes: Shapes, fixed: Mapping[str, Array] | None = None
+    path: Path,
+    library: OpLibrary,
+    shapes: Shapes,
+    fixed: Mapping[str, Array] | None = None,
+    float64_as_float32: bool = False,
 ) -> Graph:
     """The graph of an ONNX file, as written, before any pass. Raises ImportFailure.
 
-    Inputs in `fixed` become constants of that value.
+    Inputs in `fixed` become constants of that value. Unless `float64_as_float32`, what float32
+    cannot compute as float64 does is refused.
     """
     model = reader.read_model(path)
     fix_inputs(model, fixed or {})
+    if float64_as_float32:
+        to_float32(model)
     return _Importer(path, model, library, shapes).run()
 
 
@@ -58,7 +67,9 @@ class _Importer:
         self._model = model
         self._opset = reader.opset_version(model)
         self._graph = Graph(producer=f"spirloom {__version__} from ONNX opset {self._opset}")
-        self._graph.inputs = read_inputs(model.graph, path, shapes)
+        inputs = read_inputs(model.graph, path, shapes)
+        self._graph.inputs = [tensor for tensor, _ in inputs]
+        self._narrowing = Narrowing(dict(inputs))
         self._builder = Builder(library, self._graph)
         self._lifter = Lifter()
         self._values = Values(model, self._graph.inputs)
@@ -137,7 +148,8 @@ class _Importer:
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
         result = CONVERTERS[node.op_type](ctx)
-        return [result] if isinstance(result, Tensor | np.ndarray) else list(result)
+        results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
+        return [*self._narrowing.follow(ctx, results)]
 
     def _context(self, node: NodeProto, inputs: list[Value | None]) -> NodeContext:
         return NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)

@@ -7,40 +7,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, numpy_helper
+from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 
+from spirloom import interval
 from spirloom.errors import ImportFailure
-from spirloom.ir import Array, DType, Tensor
-from spirloom.onnx.dtypes import dtype_of, numpy_type, type_name
+from spirloom.interval import Interval
+from spirloom.ir import Array, Tensor
+from spirloom.onnx.dtypes import narrow_type, numpy_type
+from spirloom.onnx.input_facts import input_facts
+from spirloom.onnx.narrowing import Facts
 from spirloom.onnx.table import Unsupported
 
 MAX_RANK = 8
 
-# (operator, place of the input) where an int64 input only counts elements or picks them: such
-# numbers fit 32 bits. Nor does its type matter where only its shape is asked for.
-_INDEX_INPUTS = {
-    ("Gather", 1),
-    ("GatherElements", 1),
-    ("GatherND", 1),
-    ("MaxUnpool", 1),
-    ("NegativeLogLikelihoodLoss", 1),
-    ("OneHot", 0),
-    ("ReverseSequence", 1),
-    ("RoiAlign", 2),
-    ("Scatter", 1),
-    ("ScatterElements", 1),
-    ("ScatterND", 1),
-    ("Shape", 0),
-    ("SoftmaxCrossEntropyLoss", 1),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """What the user says about shapes: sizes of named dimensions, whole shapes of inputs."""
+    """What the user says about inputs: sizes of named dimensions, whole shapes, bounds."""
 
     dims: Mapping[str, int] = field(default_factory=dict)
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
 
 
 def fix_inputs(model: ModelProto, fixed: Mapping[str, Array]) -> None:
@@ -84,18 +71,26 @@ def _of_input(info: ValueInfoProto, value: Array) -> Array:
     return typed
 
 
-def read_inputs(graph: GraphProto, path: Path, shapes: Shapes) -> list[Tensor]:
+def read_inputs(graph: GraphProto, path: Path, shapes: Shapes) -> list[tuple[Tensor, Facts]]:
     """The inputs that are no initializers. Raises ImportFailure naming the flag that helps."""
     initializers = {tensor.name for tensor in graph.initializer}
     infos = [info for info in graph.input if info.name not in initializers]
-    unknown = set(shapes.inputs) - {info.name for info in infos}
-    if unknown:
-        raise ImportFailure(
-            f"--shape names no input: {', '.join(sorted(unknown))}. "
-            f"The inputs are: {', '.join(info.name for info in infos)}."
-        )
+    for option, names in (("--shape", shapes.inputs), ("--range", shapes.ranges)):
+        unknown = set(names) - {info.name for info in infos}
+        if unknown:
+            raise ImportFailure(
+                f"{option} names no input: {', '.join(sorted(unknown))}. "
+                f"The inputs are: {', '.join(info.name for info in infos)}."
+            )
     _check_dims(infos, path, shapes)
-    return [Tensor(i.name, _dtype(i, graph), _shape(i, shapes)) for i in infos]
+    return [_read_input(info, graph, shapes) for info in infos]
+
+
+def _read_input(info: ValueInfoProto, graph: GraphProto, shapes: Shapes) -> tuple[Tensor, Facts]:
+    facts = input_facts(info, graph, shapes.ranges.get(info.name))
+    dtype = narrow_type(facts.dtype)
+    bounds = None if facts.bounds == interval.of_type(dtype.numpy) else facts.bounds
+    return Tensor(info.name, dtype, _shape(info, shapes), bounds=bounds), facts
 
 
 def _check_dims(infos: list[ValueInfoProto], path: Path, shapes: Shapes) -> None:
@@ -141,24 +136,3 @@ def _shape(info: ValueInfoProto, shapes: Shapes) -> tuple[int, ...]:
     if any(not 0 <= d < 1 << 31 for d in shape) or len(shape) > MAX_RANK:
         raise ImportFailure(f"Input '{info.name}' has the impossible shape {list(shape)}.")
     return shape
-
-
-def _dtype(info: ValueInfoProto, graph: GraphProto) -> DType:
-    if not info.type.HasField("tensor_type"):
-        raise ImportFailure(f"Input '{info.name}' is no tensor; only tensors are supported.")
-    onnx_type = info.type.tensor_type.elem_type
-    dtype = dtype_of(onnx_type)
-    if dtype is not None:
-        return dtype
-    if onnx_type == TensorProto.INT64 and _only_indexes(info.name, graph):
-        return DType.I32
-    raise ImportFailure(
-        f"Input '{info.name}' has element type {type_name(onnx_type)}, which Spirloom does not "
-        "have and cannot narrow safely. Export the model with a float32 or int32 input."
-    )
-
-
-def _only_indexes(name: str, graph: GraphProto) -> bool:
-    """Whether a value is used for nothing but indices."""
-    uses = {(n.op_type, i) for n in graph.node for i, used in enumerate(n.input) if used == name}
-    return bool(uses) and uses <= _INDEX_INPUTS

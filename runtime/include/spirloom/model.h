@@ -32,6 +32,10 @@ struct TensorInfo {
   DType dtype;
   Shape shape;
   size_t size;  // bytes
+  // An input's numbers must lie between these, both included: the graph computes with 32 bits what
+  // the model computes with 64, which is exact for such numbers alone. Run() does not check.
+  int64_t least = INT64_MIN;
+  int64_t greatest = INT64_MAX;
 };
 
 // What loading did. Times in nanoseconds, sizes in bytes.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
 
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import SMALL_INTEGERS, dtype_of, type_name
+from spirloom.onnx.dtypes import narrow_type, numpy_type
 from spirloom.onnx.fold import check_size
 from spirloom.onnx.folders import shapes
 from spirloom.onnx.table import Unsupported, Value, converts
@@ -77,15 +76,7 @@ def cast_like(ctx: NodeContext) -> Tensor:
 @converts("Cast")
 def cast(ctx: NodeContext) -> Tensor:
     x, target = ctx.tensor(0), ctx.integer("to", 0)
-    dtype = dtype_of(target)
-    if target == TensorProto.INT64 and x.dtype in SMALL_INTEGERS:
-        dtype = DType.I32
-    if dtype is None:
-        raise Unsupported(
-            f"a computed tensor cannot be cast to {type_name(target)}: its values may not fit "
-            "the 32 bits Spirloom has"
-        )
-    return _cast(ctx, x, dtype)
+    return _cast(ctx, x, narrow_type(numpy_type(target)))
 
 
 def _cast(ctx: NodeContext, x: Tensor, dtype: DType) -> Tensor:

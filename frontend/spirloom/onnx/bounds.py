@@ -1,0 +1,281 @@
+"""What ONNX operators make of the bounds of their inputs: rules of interval arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, isfinite, prod
+from typing import Any
+
+import numpy as np
+
+from spirloom.interval import EVERYTHING, Interval, corners, hull
+from spirloom.ir import Tensor
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import numpy_type
+
+# The bounds of the inputs in, those of the outputs out; the last one is also that of all further
+# outputs.
+Rule = Callable[[NodeContext, Sequence[Interval]], Sequence[Interval]]
+RULES: dict[str, Rule] = {}
+
+# Operators that compute no numbers, but for signs: they give such as they take.
+SELECTING = frozenset({
+    "Abs", "Compress", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather",
+    "GatherElements", "GatherND", "Identity", "Max", "Min", "Neg", "Pad", "ReduceMax", "ReduceMin",
+    "Relu", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile",
+    "TopK", "Transpose", "Trilu", "Unsqueeze", "Where",
+})  # fmt: skip
+
+
+def bounds(*op_types: str) -> Callable[[Rule], Rule]:
+    """Registers the decorated function as the rule of ONNX operators."""
+
+    def register(rule: Rule) -> Rule:
+        RULES.update(dict.fromkeys(op_types, rule))
+        return rule
+
+    return register
+
+
+@bounds(
+    "Compress", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements",
+    "GatherND", "Identity", "ReduceMax", "ReduceMin", "Reshape", "ReverseSequence", "Slice",
+    "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+)  # fmt: skip
+def _moved(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """Elements of the first input."""
+    return [x[0]]
+
+
+@bounds("Concat")
+def _joined(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [hull(x)]
+
+
+@bounds("Where")
+def _where(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[1] | x[2]]
+
+
+@bounds("Scatter", "ScatterElements", "ScatterND")
+def _scattered(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] | x[2] if ctx.text("reduction", "none") == "none" else EVERYTHING]
+
+
+@bounds("Pad")
+def _padded(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    if ctx.text("mode", "constant") != "constant":
+        return [x[0]]
+    given = len(x) > 2 and ctx.optional(2) is not None
+    return [x[0] | (x[2] if given else Interval(0, 0))]
+
+
+@bounds("Trilu")
+def _triangle(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] | Interval(0, 0)]
+
+
+@bounds("OneHot")
+def _one_hot(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[2]]
+
+
+@bounds("Cast", "CastLike")
+def _cast(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """Fractions are cut off. The bounds go outwards, as a device may round a number over."""
+    kind = _target(ctx).kind
+    if kind == "b":
+        return [Interval(0, 1)]
+    if x[0].whole or kind == "f":
+        return [x[0]]
+    return [Interval(x[0].floored().low, -(-x[0]).floored().low)]
+
+
+def _target(ctx: NodeContext) -> np.dtype[Any]:
+    """The type that a cast gives."""
+    if ctx.op_type == "Cast":
+        return numpy_type(ctx.integer("to", 0))
+    like = ctx.value(1)
+    return like.dtype.numpy if isinstance(like, Tensor) else like.dtype
+
+
+@bounds("ArgMax", "ArgMin")
+def _place(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [_below(_size(ctx, ctx.integer("axis", 0)))]
+
+
+@bounds("TopK")
+def _top_k(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0], _below(_size(ctx, ctx.integer("axis", -1)))]
+
+
+@bounds("MaxPool")
+def _max_pool(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0], _below(prod(ctx.value(0).shape))]
+
+
+@bounds("EyeLike", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor",
+        "Not", "IsInf", "IsNaN")  # fmt: skip
+def _truth(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [Interval(0, 1)]
+
+
+@bounds("HardSigmoid", "Sigmoid", "Softmax")
+def _unit(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [Interval(0, 1, whole=False)]
+
+
+@bounds("Add", "Sum")
+def _sum(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    total = x[0]
+    for other in x[1:]:
+        total = total + other
+    return [total]
+
+
+@bounds("Sub")
+def _difference(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] - x[1]]
+
+
+@bounds("Mul")
+def _product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] * x[1]]
+
+
+@bounds("Div")
+def _quotient(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """Of whole numbers, towards zero: no further from it than the dividend, or its negative."""
+    if not (x[0].whole and x[1].whole):
+        return [EVERYTHING]
+    if x[1].low < 1:
+        return [x[0] | -x[0]]
+    return [corners(_toward_zero, x[0], x[1], whole=True)]
+
+
+def _toward_zero(a: float, b: float) -> float:
+    """a / b for whole b > 0, its fraction cut off."""
+    if not isfinite(a) or not isfinite(b):
+        return a
+    return -(-a // b) if a < 0 else a // b
+
+
+@bounds("Mod")
+def _rest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """The sign is the divisor's, or with fmod the dividend's."""
+    if not (x[0].whole and x[1].whole):
+        return [EVERYTHING]
+    most = abs(x[1]).high - 1
+    signed = x[0] if ctx.integer("fmod", 0) else x[1]
+    return [Interval(-most, most).clamped(min(signed.low, 0), max(signed.high, 0))]
+
+
+@bounds("Pow")
+def _power(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    base, exponent = x
+    small = abs(base).high < 1 << 31 and exponent.low >= 0 and exponent.high < 64
+    if not (base.whole and exponent.whole and small):
+        return [EVERYTHING]
+    high = max(abs(base).high, 1) ** exponent.high
+    return [Interval(0 if base.low >= 0 else -high, high)]
+
+
+@bounds("BitShift")
+def _shifted(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """Of unsigned numbers; to the left, what leaves the type shows in the bounds."""
+    if not x[1].within(Interval(0, 63)):
+        return [EVERYTHING]
+    power = Interval(2 ** int(x[1].low), 2 ** int(x[1].high))
+    if ctx.text("direction", "") == "LEFT":
+        return [x[0] * power]
+    return [corners(_toward_zero, x[0], power, whole=True)]
+
+
+@bounds("Neg")
+def _negative(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [-x[0]]
+
+
+@bounds("Abs")
+def _absolute(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [abs(x[0])]
+
+
+@bounds("Sign")
+def _sign(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0].clamped(-1, 1) if x[0].whole else Interval(-1, 1)]
+
+
+@bounds("Relu")
+def _relu(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0].clamped(low=0)]
+
+
+@bounds("Max")
+def _greatest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [Interval(max(i.low for i in x), max(i.high for i in x), all(i.whole for i in x))]
+
+
+@bounds("Min")
+def _least(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [Interval(min(i.low for i in x), min(i.high for i in x), all(i.whole for i in x))]
+
+
+@bounds("Clip")
+def _clip(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    if ctx.opset < 11:  # of floats only
+        clamped = x[0].clamped(ctx.number("min", -inf), ctx.number("max", inf))
+        return [Interval(clamped.low, clamped.high, whole=False)]
+    given = [i for i in (1, 2) if ctx.optional(i) is not None]
+    low = x[1].low if 1 in given else -inf
+    high = x[2].high if 2 in given else inf
+    clamped = x[0].clamped(low, high)
+    return [Interval(clamped.low, clamped.high, all(x[i].whole for i in (0, *given)))]
+
+
+@bounds("Floor")
+def _floor(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0].floored()]
+
+
+@bounds("Ceil")
+def _ceil(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [-(-x[0]).floored()]
+
+
+@bounds("Round")
+def _round(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [Interval(x[0].floored().low, -(-x[0]).floored().low)]
+
+
+@bounds("ReduceSum")
+def _total(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] * Interval(0, prod(ctx.value(0).shape))]
+
+
+@bounds("CumSum")
+def _running_total(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    axis = ctx.constant_ints(1)
+    assert axis is not None  # the converter needs it
+    return [x[0] * Interval(0, _size(ctx, axis[0]))]
+
+
+@bounds("MatMul")
+def _matrix_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    return [x[0] * x[1] * Interval(0, _size(ctx, -1))]
+
+
+def _size(ctx: NodeContext, axis: int) -> int:
+    shape = ctx.value(0).shape
+    return shape[ctx.axis(axis, len(shape))] if shape else 1
+
+
+def _below(size: int) -> Interval:
+    return Interval(0, max(size - 1, 0))
+
+
+def bounds_of(ctx: NodeContext, inputs: Sequence[Interval], count: int) -> Sequence[Interval]:
+    """The bounds of the first `count` outputs: everything for an operator without a rule."""
+    rule = RULES.get(ctx.op_type)
+    found = [EVERYTHING] if rule is None else list(rule(ctx, inputs))
+    return [found[min(i, len(found) - 1)] for i in range(count)]
