@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <random>
 
 namespace spirloom::graph {
@@ -98,9 +97,8 @@ TEST(MemoryPlanner, ATensorBeyondTheLimitIsRefusedWithBothSizes) {
             "Tensor size (2000) exceeds the largest allocation (1000) of the device.");
 }
 
-// Quadratic planning takes half a minute for these and more.
-constexpr uint32_t kMany = 200000;
-constexpr std::chrono::seconds kPatience(10);
+// As many as a test can plan only in near to linear time: quadratic planning takes minutes.
+constexpr uint32_t kMany = 400000;
 
 TEST(MemoryPlanner, ALongChainIsPlannedInItsPeak) {
   std::mt19937 random(1);
@@ -110,9 +108,7 @@ TEST(MemoryPlanner, ALongChainIsPlannedInItsPeak) {
   for (size_t i = 1; i < chain.size(); ++i) {
     peak = std::max(peak, chain[i - 1].size + chain[i].size);
   }
-  const auto start = std::chrono::steady_clock::now();
   Result<MemoryPlan> plan = PlanMemory(chain, kNoLimit);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
   ASSERT_TRUE(plan.ok());
   for (size_t i = 1; i < chain.size(); ++i) {
     const uint64_t a = plan->slots[i - 1].offset;
@@ -122,12 +118,10 @@ TEST(MemoryPlanner, ALongChainIsPlannedInItsPeak) {
   EXPECT_LE(plan->planned_bytes, peak * 3 / 2);
 }
 
-TEST(MemoryPlanner, ManyThatLiveAtOnceArePlannedInTime) {
+TEST(MemoryPlanner, ManyThatLiveAtOnceShareNothing) {
   std::vector<MemoryRequest> nested;
   for (uint32_t i = 0; i < kMany; ++i) nested.push_back({64 + i % 1000, 64, i, 2 * kMany - i});
-  const auto start = std::chrono::steady_clock::now();
   Result<MemoryPlan> plan = PlanMemory(nested, uint64_t{1} << 22);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
   ASSERT_TRUE(plan.ok());
   // All are alive at step kMany: none may share a byte with another.
   std::vector<std::array<uint64_t, 3>> places;
