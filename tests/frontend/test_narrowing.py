@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,13 @@ def test_an_index_is_bounded_by_what_it_indexes(
     graph = imported(model(nodes, {"x": INT64}, constants, FLOAT), library, tmp_path)
     assert graph.inputs[0].dtype is DType.I32
     assert graph.inputs[0].bounds == bounds
+
+
+def test_an_index_is_found_behind_any_number_of_nodes(library: OpLibrary, tmp_path: Path) -> None:
+    names = ["x", *(f"n{i}" for i in range(1200))]
+    chain = [node("Identity", a, b) for a, b in pairwise(names)]
+    made = model([*chain, node("Gather", f"t {names[-1]}")], {"x": INT64}, {"t": TABLE}, FLOAT)
+    assert imported(made, library, tmp_path).inputs[0].bounds == Interval(-10, 9)
 
 
 def test_an_unbounded_input_is_refused(library: OpLibrary, tmp_path: Path) -> None:

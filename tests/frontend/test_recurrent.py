@@ -47,7 +47,7 @@ class Packed(nn.Module):  # type: ignore[misc]
         self.layer = layer
 
     def forward(self, x: Any, lengths: Any) -> Any:
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.long())
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths)
         y, last = self.layer(packed)
         return nn.utils.rnn.pad_packed_sequence(y)[0], last
 
@@ -110,7 +110,7 @@ def test_initial_state(cell: str, library: OpLibrary, tmp_path: Path) -> None:
 def test_lengths(cell: str, library: OpLibrary, tmp_path: Path) -> None:
     torch.manual_seed(3)
     module = Packed(CELLS[cell](4, 5, bidirectional=True))
-    inputs = {"x": torch.randn(6, 3, 4), "lengths": torch.tensor([6, 3, 1], dtype=torch.int32)}
+    inputs = {"x": torch.randn(6, 3, 4), "lengths": torch.tensor([6, 3, 1])}
     graph = check(module, inputs, library, tmp_path)
     assert [t.name for t in graph.inputs] == ["x", "lengths"]
 

@@ -33,7 +33,7 @@ def output_type(
     parameter = schema.outputs[min(index, len(schema.outputs) - 1)].typeStr
     if parameter in _FIXED:
         return np.dtype(_FIXED[parameter])
-    for i, found in enumerate(inputs):
+    for i, found in enumerate(inputs if schema.inputs else ()):
         formal = schema.inputs[min(i, len(schema.inputs) - 1)]
         if formal.typeStr == parameter and found is not None:
             return found

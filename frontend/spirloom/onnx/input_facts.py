@@ -95,14 +95,16 @@ def _only_rounded(name: str, graph: GraphProto) -> bool:
 
 def _uses_as_index(name: str, graph: GraphProto) -> Iterator[Interval]:
     """The bounds that each use as an index sets, or a cast to 32 bits or less; others set none."""
-    for node, place in _uses(name, graph):
-        target = _cast_target(node)
-        if (node.op_type, place) in _INDEX_INPUTS:
-            yield _places(node, graph)
-        elif (node.op_type in _KEEPING and place == 0) or target == TensorProto.INT64:
-            yield from _uses_as_index(node.output[0], graph)
-        elif target in _SMALL_TYPES:
-            yield interval.of_type(_SMALL_TYPES[target])
+    names = [name]  # what stands for the same numbers; grows on the way
+    for same in names:
+        for node, place in _uses(same, graph):
+            target = _cast_target(node)
+            if (node.op_type, place) in _INDEX_INPUTS:
+                yield _places(node, graph)
+            elif target in _SMALL_TYPES:
+                yield interval.of_type(_SMALL_TYPES[target])
+            elif (node.op_type in _KEEPING and place == 0) or target == TensorProto.INT64:
+                names += [output for output in node.output[:1] if output not in names]
 
 
 def _uses(name: str, graph: GraphProto) -> Iterator[tuple[NodeProto, int]]:
