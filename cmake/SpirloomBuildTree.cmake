@@ -9,6 +9,9 @@ function(spirloom_export_build_tree)
     TARGETS spirloom_warnings spirloom_graph_schema spirloom_runtime spirloom_shaders_all
             spirloom-shaderc
     FILE "${PROJECT_BINARY_DIR}/spirloomTargets.cmake")
+  set(SPIRLOOM_PACKAGE_INIT "set(spirloom_modules \"${PROJECT_SOURCE_DIR}/cmake\")")
+  set(SPIRLOOM_PACKAGE_DEPENDENCIES SpirloomDependencies)
+  set(SPIRLOOM_PACKAGE_TARGETS "runtime shaders_all graph_schema")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/spirloomConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/spirloomConfig.cmake" @ONLY)
 endfunction()

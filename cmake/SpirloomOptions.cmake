@@ -2,6 +2,8 @@
 include_guard(GLOBAL)
 
 set(SPIRLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
+set(SPIRLOOM_SHADERC "" CACHE FILEPATH
+  "An existing spirloom-shaderc to use, for the host when cross-compiling; empty: build it")
 option(SPIRLOOM_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
 
 # What spirloom::shaders_all keeps (docs/selective-builds.md); everything if all are empty.
@@ -10,6 +12,13 @@ set(SPIRLOOM_OPS_YAML "" CACHE STRING "Files that list operators, each with opti
 set(SPIRLOOM_MODELS "" CACHE STRING "Models (.slg, .onnx) to keep what they can need of")
 set(SPIRLOOM_DTYPES "" CACHE STRING "Keep only kernels with these dtypes")
 set(SPIRLOOM_STORAGES "" CACHE STRING "Keep only kernels with these storages")
+
+set(spirloom_tests OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
+  set(spirloom_tests ON)
+endif()
+option(SPIRLOOM_TESTS "Build the tests, examples and benchmarks" ${spirloom_tests})
+option(SPIRLOOM_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE)
@@ -29,8 +38,14 @@ add_library(spirloom_warnings INTERFACE)
 target_compile_features(spirloom_warnings INTERFACE cxx_std_20)
 target_compile_options(spirloom_warnings INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wconversion;-Wshadow
-    -fvisibility=hidden;-fvisibility-inlines-hidden;-ffunction-sections;-fdata-sections>
+    -ffunction-sections;-fdata-sections>
   $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:/W4;/permissive->)
+if(BUILD_SHARED_LIBS)  # the shared runtime shows everything, to the tests too
+  set(CMAKE_WINDOWS_EXPORT_ALL_SYMBOLS ON)
+else()
+  target_compile_options(spirloom_warnings INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fvisibility=hidden;-fvisibility-inlines-hidden>)
+endif()
 if(PROJECT_IS_TOP_LEVEL)  # a warning of some other compiler must not stop a user's build
   target_compile_options(spirloom_warnings INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)

@@ -58,7 +58,3 @@ function(spirloom_add_venv target)
 endfunction()
 
 spirloom_find_python()
-if(PROJECT_IS_TOP_LEVEL)
-  spirloom_add_venv(spirloom_venv
-    "${PROJECT_SOURCE_DIR}/schema/graph.fbs" "${PROJECT_SOURCE_DIR}/schema/cases.fbs")
-endif()

@@ -1,4 +1,4 @@
-# spirloom_add_shader_library(): from operator specs to a static library with the compiled shaders.
+# spirloom_add_shader_library(): from operator specs to a library with the compiled shaders.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomEmbed.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomSelection.cmake")
@@ -23,7 +23,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [OUT dir]                  where its products go; <binary dir>/NAME unless given
 #   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
 #
-# Makes the static library NAME. A program that links it names `spirloom::FUNCTION()` when it
+# Makes the library NAME, static unless BUILD_SHARED_LIBS. A program that links it names `spirloom::FUNCTION()` when it
 # creates a runtime. Without selectors it holds every op of the specs; docs/selective-builds.md says
 # what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
@@ -87,7 +87,7 @@ function(spirloom_add_shader_library name)
   set(SPIRLOOM_FUNCTION "${arg_FUNCTION}")
   set(SPIRLOOM_LIBRARY "${arg_LIBRARY}")
   configure_file("${SPIRLOOM_ROOT}/cmake/library.cpp.in" "${out}/library.cpp" @ONLY)
-  add_library(${name} STATIC "${out}/library.cpp")
+  add_library(${name} "${out}/library.cpp")
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
   _spirloom_describe_library(${name} "${arg_FUNCTION}" "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   target_link_libraries(${name}

@@ -2,7 +2,7 @@
 # tree, so that they neither see nor fill the user's.
 include_guard(GLOBAL)
 
-if(PROJECT_IS_TOP_LEVEL)
+if(SPIRLOOM_TESTS)
   enable_testing()
   include(GoogleTest)
   set(SPIRLOOM_TEST_ENVIRONMENT "${PROJECT_BINARY_DIR}/test_environment.cmake")

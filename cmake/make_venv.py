@@ -6,12 +6,12 @@ the FlatBuffers schemas as the package `spirloom_schema`, and the launcher `bin/
 """
 
 import argparse
-import re
-import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
+
+from make_bindings import generate_schema_bindings
 
 LAUNCHER = """#!{venv}/bin/python3
 import sys
@@ -29,22 +29,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--flatc", type=Path, required=True, help="the FlatBuffers compiler")
     parser.add_argument("schemas", type=Path, nargs="*", help=".fbs files to make bindings of")
     return parser.parse_args()
-
-
-def generate_schema_bindings(flatc: Path, schemas: list[Path], site: Path) -> None:
-    """Writes the package spirloom_schema: the schemas' namespace, spelled as a top-level package,
-    because `spirloom.schema` would lie inside the front end's own package."""
-    with tempfile.TemporaryDirectory() as folder:
-        copies = [Path(folder) / schema.name for schema in schemas]
-        for schema, copy in zip(schemas, copies, strict=True):
-            text = schema.read_text(encoding="utf-8")
-            copy.write_text(
-                re.sub(
-                    r"^namespace spirloom\.schema;", "namespace spirloom_schema;", text, flags=re.M
-                ),
-                encoding="utf-8",
-            )
-        subprocess.run([flatc, "--python", "--gen-object-api", "-o", site, *copies], check=True)
 
 
 def fill(folder: Path, final: Path, arguments: argparse.Namespace) -> None:

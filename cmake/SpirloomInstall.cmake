@@ -1,0 +1,53 @@
+# `cmake --install`: a package for find_package(spirloom CONFIG). Besides the libraries, headers and
+# programs it holds what makes shader libraries (codegen/, op_specs/, templates/) and the front end,
+# laid out as in the repository, in share/spirloom.
+include_guard(GLOBAL)
+if(NOT SPIRLOOM_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+
+set(share "${CMAKE_INSTALL_DATADIR}/spirloom")
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/spirloom")
+
+set(targets spirloom_warnings spirloom_runtime spirloom_shaders_all spirloom-run spirloom-ops)
+if(NOT SPIRLOOM_SHADERC)
+  list(APPEND targets spirloom-shaderc)
+endif()
+install(TARGETS ${targets} EXPORT spirloomTargets)
+install(EXPORT spirloomTargets DESTINATION "${package}")
+install(DIRECTORY runtime/include/spirloom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+
+install(DIRECTORY codegen op_specs templates frontend schema DESTINATION "${share}"
+  FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs"
+  PATTERN "__pycache__" EXCLUDE)
+install(FILES
+  cmake/SpirloomEmbed.cmake cmake/SpirloomFind.cmake cmake/SpirloomPython.cmake
+  cmake/SpirloomRuntimeDependencies.cmake cmake/SpirloomSelection.cmake
+  cmake/SpirloomShaderLibrary.cmake cmake/embed.S.in cmake/embed_as_array.cmake cmake/library.cpp.in
+  DESTINATION "${share}/cmake")
+install(PROGRAMS cmake/spirloom.py DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME spirloom)
+install(CODE "
+  execute_process(
+    COMMAND \"${SPIRLOOM_PYTHON}\" \"${PROJECT_SOURCE_DIR}/cmake/make_bindings.py\"
+            --flatc \"${SPIRLOOM_FLATC}\"
+            --out \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${share}/frontend\"
+            \"${PROJECT_SOURCE_DIR}/schema/graph.fbs\" \"${PROJECT_SOURCE_DIR}/schema/cases.fbs\"
+    COMMAND_ERROR_IS_FATAL ANY)")
+
+set(SPIRLOOM_PACKAGE_DEPENDENCIES SpirloomRuntimeDependencies)
+set(SPIRLOOM_PACKAGE_TARGETS "runtime shaders_all")
+set(SPIRLOOM_PACKAGE_INIT "@PACKAGE_INIT@\nset(spirloom_modules \"@PACKAGE_modules@\")")
+configure_file(cmake/spirloomConfig.cmake.in
+  "${PROJECT_BINARY_DIR}/installed/spirloomConfig.cmake.in" @ONLY)
+set(modules "${share}/cmake")
+configure_package_config_file(
+  "${PROJECT_BINARY_DIR}/installed/spirloomConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/installed/spirloomConfig.cmake"
+  INSTALL_DESTINATION "${package}" PATH_VARS modules NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/installed/spirloomConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/installed/spirloomConfig.cmake"
+  "${PROJECT_BINARY_DIR}/installed/spirloomConfigVersion.cmake"
+  DESTINATION "${package}")

@@ -1,0 +1,6 @@
+# What a program links besides the runtime: Threads::Threads. The installed package finds the same.
+include_guard(GLOBAL)
+include("${CMAKE_CURRENT_LIST_DIR}/SpirloomFind.cmake")
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)

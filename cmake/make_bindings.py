@@ -1,0 +1,36 @@
+"""Makes the Python bindings of the FlatBuffers schemas: the package `spirloom_schema`."""
+
+import argparse
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+
+def generate_schema_bindings(flatc: Path, schemas: list[Path], site: Path) -> None:
+    """Writes the package spirloom_schema: the schemas' namespace, spelled as a top-level package,
+    because `spirloom.schema` would lie inside the front end's own package."""
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [Path(folder) / schema.name for schema in schemas]
+        for schema, copy in zip(schemas, copies, strict=True):
+            text = schema.read_text(encoding="utf-8")
+            copy.write_text(
+                re.sub(
+                    r"^namespace spirloom\.schema;", "namespace spirloom_schema;", text, flags=re.M
+                ),
+                encoding="utf-8",
+            )
+        subprocess.run([flatc, "--python", "--gen-object-api", "-o", site, *copies], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--flatc", type=Path, required=True, help="the FlatBuffers compiler")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of the package")
+    parser.add_argument("schemas", type=Path, nargs="+", help=".fbs files")
+    arguments = parser.parse_args()
+    generate_schema_bindings(arguments.flatc, arguments.schemas, arguments.out)
+
+
+if __name__ == "__main__":
+    main()
