@@ -107,7 +107,7 @@ function(_spirloom_describe_library name function spec_dirs template_dirs)
     SPIRLOOM_FUNCTION "${function}"
     SPIRLOOM_SPEC_DIRS "${spec_paths}"
     SPIRLOOM_TEMPLATE_DIRS "${template_paths}"
-    EXPORT_PROPERTIES "SPIRLOOM_FUNCTION;SPIRLOOM_SPEC_DIRS;SPIRLOOM_TEMPLATE_DIRS")
+    EXPORT_PROPERTIES SPIRLOOM_FUNCTION)
 endfunction()
 
 # What the generator reads, as far as configuration knows it (its depfile names the rest), and its

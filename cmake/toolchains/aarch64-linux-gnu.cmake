@@ -1,0 +1,8 @@
+# Linux on 64-bit ARM with Debian's cross compiler (g++-aarch64-linux-gnu); its programs run under
+# qemu-user. The shader compiler runs on the build machine: name one with SPIRLOOM_SHADERC.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_ASM_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)

@@ -1,0 +1,82 @@
+"""The installed package, moved to where it was not made for, serves an application's project."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*command: object) -> str:
+    """The output of a command that must succeed."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the package was moved to."""
+    folder = tmp_path_factory.mktemp("package")
+    made = folder / "made"
+    run("cmake", "--install", request.config.getoption("--build-dir"), "--prefix", made)
+    return Path(shutil.move(made, folder / "moved"))
+
+
+@pytest.fixture(scope="module")
+def model(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph file of relu(x w), imported by the installed command line."""
+    folder = tmp_path_factory.mktemp("model")
+    weight = numpy_helper.from_array(np.ones((3, 2), np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["xw"]), helper.make_node("Relu", ["xw"], ["y"])],
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2])],
+        [weight],
+    )
+    opset = [helper.make_opsetid("", 16)]
+    onnx.save(helper.make_model(graph, opset_imports=opset), folder / "model.onnx")
+    run(prefix / "bin/spirloom", "import", folder / "model.onnx", "-o", folder / "model.slg")
+    return folder / "model.slg"
+
+
+def build(source: Path, folder: Path, prefix: Path, *options: str) -> None:
+    """Configures and builds a user's project against the package."""
+    run("cmake", "-S", source, "-B", folder, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", *options)
+    run("cmake", "--build", folder)
+
+
+def test_the_smallest_application_links_its_model_alone(
+    prefix: Path, model: Path, tmp_path: Path
+) -> None:
+    build(ROOT / "examples/minimal", tmp_path, prefix, f"-DMINIMAL_MODEL={model}")
+    assert run(tmp_path / "spirloom_minimal", model) == "y: float32 [1, 2]\n"
+    whole = (prefix / "bin/spirloom-run").stat().st_size
+    assert (tmp_path / "spirloom_minimal").stat().st_size < whole / 3
+
+
+def test_the_whole_library_is_there(prefix: Path, model: Path, tmp_path: Path) -> None:
+    build(ROOT / "examples/minimal", tmp_path, prefix)
+    assert run(tmp_path / "spirloom_minimal", model) == "y: float32 [1, 2]\n"
+
+
+def test_installed_programs_run(prefix: Path, model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([[1, 2, -4]], np.float32))
+    x = f"x={tmp_path / 'x.npy'}"
+    run(prefix / "bin/spirloom-run", model, "--input", x, "--output-dir", tmp_path)
+    assert np.array_equal(np.load(tmp_path / "y.npy"), [[0, 0]])
+    assert "aten.relu" in run(prefix / "bin/spirloom-ops")
+
+
+def test_sources_of_the_repository_are_not_named(prefix: Path) -> None:
+    texts = [p for p in prefix.rglob("*") if p.suffix in (".cmake", ".py", ".h")]
+    assert texts
+    assert [p for p in texts if str(ROOT) in p.read_text()] == []
