@@ -138,6 +138,21 @@ def test_every_unsupported_node_is_listed(
     assert not out.exists()
 
 
+def test_fixed_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = model([node("Expand", "x shape")], {"x": (1, 3), "shape": (2,)})
+    made.graph.input[1].type.tensor_type.elem_type = TensorProto.INT64
+    np.save(tmp_path / "shape.npy", np.array([4, 3]))
+    arguments = ("import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"), "--fix")
+    assert run(capsys, *arguments, f"shape={tmp_path}/shape.npy")[0] == 0
+    described = run(capsys, "inspect", str(tmp_path / "m.slg"))[1].splitlines()
+    assert [line.split() for line in described[1:3]] == [
+        ["input", "x", "float32", "1×3"],
+        ["output", "y", "float32", "4×3"],
+    ]
+    code, _, err = run(capsys, *arguments, f"shape={tmp_path}/m.onnx")
+    assert (code, f"Cannot read {tmp_path}/m.onnx as a NumPy array" in err) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -18,7 +18,6 @@ from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite
 
 # ONNX's own, for its backends.
 RTOL, ATOL = 1e-3, 1e-7
-STORAGES = (Storage.BUFFER, Storage.TEXTURE3D)
 
 
 class Kind(StrEnum):
@@ -90,7 +89,7 @@ def _runs(case: SuiteCase, number: int, data: DataSet, imported: Imported) -> It
     inputs = tuple(_array(t.name, t.dtype, values[t.name]) for t in graph.inputs)
     expected = tuple(_array(t.name, t.dtype, outputs[t.name]) for t in graph.outputs)
     packed = graph_file.to_bytes(graph)
-    for storage in STORAGES:
+    for storage in Storage:
         yield Case(
             id=f"{case.group}/{case.name}/{number}/{storage}",
             op=_operators(graph),

@@ -1,6 +1,7 @@
 """Converters by theme. Importing this package fills table.CONVERTERS."""
 
 from spirloom.onnx.ops import (
+    activations,
     arrange,
     convolution,
     einsum,
@@ -21,6 +22,7 @@ from spirloom.onnx.ops import (
 )
 
 __all__ = [
+    "activations",
     "arrange",
     "convolution",
     "einsum",

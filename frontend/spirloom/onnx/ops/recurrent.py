@@ -123,6 +123,8 @@ def _reordered(ctx: NodeContext, x: Tensor, order: Sequence[int]) -> Tensor:
 
 def _biases(ctx: NodeContext, biases: Tensor, d: int, cell: _Cell) -> tuple[Tensor, Tensor]:
     """The input's and the state's."""
+    if len(biases.shape) != 2:
+        raise Unsupported(f"its biases {biases} are not one row for each direction")
     both = _direction(ctx, biases, d)
     half = both.shape[0] // 2
     of_input, of_state = (ctx.build.slice(both, 0, k * half, (k + 1) * half) for k in range(2))
