@@ -89,10 +89,10 @@ Status CallLowering::NoteFailure(const ops::OpInfo& op, const KernelSearch& sear
   for (uint32_t output : outputs) plan_.tensors[output].desc.storage = Storage::kBuffer;
   switch (search.failure) {
     case ChoiceFailure::kLibrary:
-      missing_.AddVariant(op.name, search.detail, node_text_);
+      missing_.AddVariant(op.name, *search.missing, search.missing_key, node_text_);
       return Status();
     case ChoiceFailure::kDevice:
-      missing_.AddCapability(op.name, search.detail, node_text_);
+      missing_.AddCapability(op.name, search.lacking, node_text_);
       return Status();
     case ChoiceFailure::kNone:
     case ChoiceFailure::kStorage:
@@ -112,7 +112,7 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   if (auto found = converted_.find(key); found != converted_.end()) return found->second;
   const ops::OpEntry* op = index_.FindOp(kCopyOp);
   if (op == nullptr) {
-    missing_.AddOp(kCopyOp, node_text_);
+    missing_.AddOp(kCopyOp, plan_.tensors[tensor].desc.dtype, storage, node_text_);
     return tensor;
   }
   const Storage from = plan_.tensors[tensor].storage();

@@ -59,8 +59,10 @@ std::string Lacking(const ops::VariantRow& row, const DeviceTraits& device) {
   return Join(names);
 }
 
-KernelSearch Failure(ChoiceFailure failure, std::string detail = "") {
-  return {.choice = {}, .failure = failure, .detail = std::move(detail)};
+KernelSearch Failure(ChoiceFailure failure) {
+  KernelSearch search;
+  search.failure = failure;
+  return search;
 }
 
 // Whether the kernel can be used for the call.
@@ -78,13 +80,22 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op
   const uint64_t key = formulas.VariantKey(kernel, storage);
   SPIRLOOM_TRY(formulas.status());
   const std::optional<ops::Variant> variant = index.FindVariant(op, key);
-  if (!variant) return Failure(ChoiceFailure::kLibrary, ops::DescribeKey(kernel, key));
+  KernelSearch search;
+  if (!variant) {
+    search.failure = ChoiceFailure::kLibrary;
+    search.missing = &kernel;
+    search.missing_key = key;
+    return search;
+  }
   SPIRLOOM_TRY(CheckAgreement(kernel, *variant));
   const std::string lacking = Lacking(*variant->row, device);
   if (!lacking.empty()) {
-    return Failure(ChoiceFailure::kDevice, std::string(variant->name) + " needs " + lacking);
+    search.failure = ChoiceFailure::kDevice;
+    search.lacking = std::string(variant->name) + " needs " + lacking;
+    return search;
   }
-  return KernelSearch{.choice = {&kernel, *variant}, .failure = ChoiceFailure::kNone, .detail = ""};
+  search.choice = {&kernel, *variant};
+  return search;
 }
 
 enum class Rank : uint8_t { kNone, kPossible, kPreferred, kWanted };

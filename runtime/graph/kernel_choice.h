@@ -21,14 +21,16 @@ enum class ChoiceFailure : uint8_t {
   kNone,
   kStorage,  // no kernel has the storage, or a tensor does not fit it
   kWhen,     // no kernel of that storage can compute the call
-  kLibrary,  // the libraries lack the variant; `detail` describes it
-  kDevice,   // the device lacks capabilities or is too old; `detail` says so
+  kLibrary,  // the libraries lack the variant with key `missing_key` of the kernel `missing`
+  kDevice,   // the device lacks capabilities or is too old; `lacking` says which
 };
 
 struct KernelSearch {
   KernelChoice choice;  // kernel is null on failure
   ChoiceFailure failure = ChoiceFailure::kNone;
-  std::string detail;
+  std::string lacking;
+  const ops::KernelInfo* missing = nullptr;
+  uint64_t missing_key = 0;
 };
 
 // The storage that binding `operand` of a call has when the node's is `storage`: the kernel's own

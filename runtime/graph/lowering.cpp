@@ -80,7 +80,8 @@ class Lowering {
     std::vector<uint32_t> outputs;
     for (uint32_t output : node.outputs) outputs.push_back(AddDeclared(output));
     if (op == nullptr) {
-      calls_.missing().AddOp(node.op, calls_.node());
+      const DType dtype = outputs.empty() ? DType::kF32 : calls_.tensor(outputs[0]).desc.dtype;
+      calls_.missing().AddOp(node.op, dtype, RequestedStorage(node), calls_.node());
       return Status();
     }
     SPIRLOOM_TRY(CheckArgs(*op->op, node.args));

@@ -1,6 +1,16 @@
 #include "runtime/graph/missing.h"
 
 namespace spirloom::graph {
+namespace {
+
+// The words one after another, each behind a space.
+std::string Spaced(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += " " + word;
+  return text;
+}
+
+}  // namespace
 
 void MissingList::Add(std::map<std::string, Nodes>& lines, const std::string& line,
                       const std::string& node) {
@@ -9,18 +19,36 @@ void MissingList::Add(std::map<std::string, Nodes>& lines, const std::string& li
   ++nodes.count;
 }
 
-void MissingList::AddOp(const std::string& op, const std::string& node) {
-  Add(library_lines_, op + ": no such op", node);
+void MissingList::AddSelector(const std::string& op, DType dtype, Storage storage) {
+  ops_.insert(op);
+  dtypes_.insert(ShortName(dtype));
+  storages_.insert(Name(storage));
 }
 
-void MissingList::AddVariant(const std::string& op, const std::string& detail,
+void MissingList::AddOp(const std::string& op, DType dtype, Storage storage,
+                        const std::string& node) {
+  Add(library_lines_,
+      op + ": no such op, for dtype " + ShortName(dtype) + ", storage " + Name(storage), node);
+  AddSelector(op, dtype, storage);
+}
+
+void MissingList::AddVariant(const std::string& op, const ops::KernelInfo& kernel, uint64_t key,
                              const std::string& node) {
-  Add(library_lines_, op + ": no variant of " + detail, node);
+  Add(library_lines_, op + ": no variant of " + ops::DescribeKey(kernel, key), node);
+  AddSelector(op, ops::KeyDType(key), ops::KeyStorage(key));
 }
 
 void MissingList::AddCapability(const std::string& op, const std::string& detail,
                                 const std::string& node) {
   Add(device_lines_, op + ": " + detail, node);
+}
+
+std::string MissingList::Remedy() const {
+  return "\nWhere a library is built, add to its selectors\n  OPS" + Spaced(ops_) + "\n  DTYPES" +
+         Spaced(dtypes_) + " STORAGES" + Spaced(storages_) +
+         " (if it has these filters)\n"
+         "or MODELS with this graph file, for all that the graph needs; or name a library that has "
+         "them in RuntimeOptions::libraries. An op that no library can select needs a spec.";
 }
 
 Status MissingList::ToStatus(const ops::OpIndex& index) const {
@@ -41,9 +69,7 @@ Status MissingList::ToStatus(const ops::OpIndex& index) const {
       names += (names.empty() ? "" : ", ") + std::string(loaded.library.name);
     }
     text = "The shader libraries (" + (names.empty() ? "none" : names) +
-           ") lack what the graph needs:" + list(library_lines_) +
-           "\nAdd the op's spec, or the dtype and storage to its spec's kernels, and build the "
-           "library again; or name a library that has it in RuntimeOptions::libraries.";
+           ") lack what the graph needs:" + list(library_lines_) + Remedy();
   }
   if (!device_lines_.empty()) {
     if (!text.empty()) text += "\n";

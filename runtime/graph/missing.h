@@ -3,6 +3,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_MISSING_H_
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "runtime/ops/op_index.h"
@@ -12,9 +13,11 @@ namespace spirloom::graph {
 
 class MissingList {
  public:
-  void AddOp(const std::string& op, const std::string& node);
-  // `detail` describes the variant, e.g. "softmax for dtype f16, storage buffer".
-  void AddVariant(const std::string& op, const std::string& detail, const std::string& node);
+  // An op that no library has, wanted to give such a tensor.
+  void AddOp(const std::string& op, DType dtype, Storage storage, const std::string& node);
+  // The variant of one of the op's kernels with this key.
+  void AddVariant(const std::string& op, const ops::KernelInfo& kernel, uint64_t key,
+                  const std::string& node);
   // `detail` names the variant and the capabilities, e.g. "add_f16_buffer needs int8".
   void AddCapability(const std::string& op, const std::string& detail, const std::string& node);
 
@@ -28,8 +31,14 @@ class MissingList {
     size_t count = 0;
   };
   void Add(std::map<std::string, Nodes>& lines, const std::string& line, const std::string& node);
+  void AddSelector(const std::string& op, DType dtype, Storage storage);
+  std::string Remedy() const;
 
   std::map<std::string, Nodes> library_lines_;
+  // What a library must select, in the words of its selectors.
+  std::set<std::string> ops_;
+  std::set<std::string> dtypes_;
+  std::set<std::string> storages_;
   std::map<std::string, Nodes> device_lines_;
 };
 

@@ -96,7 +96,8 @@ Result<uint32_t> CallLowering::Pack(const ops::OperandInfo& operand, const CallF
                                     Storage storage, const std::string& name) {
   const ops::OpEntry* op = index_.FindOp(operand.pack_op);
   if (op == nullptr) {
-    missing_.AddOp(operand.pack_op, node_text_);
+    const DType dtype = frame.call().args[operand.index].tensor->dtype;
+    missing_.AddOp(operand.pack_op, dtype, storage, node_text_);
     return kNoTensor;
   }
   SPIRLOOM_TRY_ASSIGN(std::vector<Arg> args, PackArgs(operand, *op->op, frame));

@@ -12,6 +12,8 @@ namespace {
 constexpr uint32_t kAxisBits = 4;
 constexpr uint32_t kMaxAxes = 8;
 
+uint64_t Axis(uint64_t key, uint32_t i) { return key >> (kAxisBits * i) & ((1U << kAxisBits) - 1); }
+
 Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   if (library == nullptr) {
     return Status(StatusCode::kInvalidArgument, "A shader library is null.");
@@ -75,15 +77,17 @@ std::optional<Variant> OpIndex::FindVariant(const OpEntry& entry, uint64_t key) 
   return Variant{row, pack.Name(*row), pack.Spirv(*row)};
 }
 
+DType KeyDType(uint64_t key) { return static_cast<DType>(Axis(key, 0)); }
+
+Storage KeyStorage(uint64_t key) { return static_cast<Storage>(Axis(key, 1)); }
+
 std::string DescribeKey(const KernelInfo& kernel, uint64_t key) {
-  const auto axis = [&](uint32_t i) { return key >> (kAxisBits * i) & ((1U << kAxisBits) - 1); };
-  std::string text = std::string(kernel.name) + " for dtype " +
-                     ShortName(static_cast<DType>(axis(0))) + ", storage " +
-                     Name(static_cast<Storage>(axis(1)));
+  std::string text = std::string(kernel.name) + " for dtype " + ShortName(KeyDType(key)) +
+                     ", storage " + Name(KeyStorage(key));
   uint32_t last = kMaxAxes;
-  while (last > 2 && axis(last - 1) == 0) --last;
+  while (last > 2 && Axis(key, last - 1) == 0) --last;
   for (uint32_t i = 2; i < last; ++i) {
-    text += (i == 2 ? ", further axes " : ", ") + std::to_string(axis(i));
+    text += (i == 2 ? ", further axes " : ", ") + std::to_string(Axis(key, i));
   }
   return text;
 }

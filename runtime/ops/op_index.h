@@ -64,6 +64,10 @@ class OpIndex {
   std::vector<OpEntry> ops_;
 };
 
+// The values of the axes dtype and storage in a key.
+DType KeyDType(uint64_t key);
+Storage KeyStorage(uint64_t key);
+
 // Says a key in words, e.g. "softmax for dtype f16, storage texture3d". Axes after the first two
 // are given as numbers: ", further axes 1, 0".
 std::string DescribeKey(const KernelInfo& kernel, uint64_t key);

@@ -273,13 +273,18 @@ TEST(Lowering, EverythingThatIsMissingIsListed) {
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_EQ(status.message(),
             "The shader libraries (fake) lack what the graph needs:\n"
-            "  aten.none: no such op (node 1 ('t2', aten.none) and 1 more)\n"
+            "  aten.none: no such op, for dtype i32, storage buffer (node 1 ('t2', aten.none) and "
+            "1 more)\n"
             "  test.add: no variant of add for dtype i32, storage buffer (node 0 ('t1', "
             "test.add))\n"
             "  test.sum: no variant of sum for dtype i32, storage buffer (node 3 ('t4', "
             "test.sum))\n"
-            "Add the op's spec, or the dtype and storage to its spec's kernels, and build the "
-            "library again; or name a library that has it in RuntimeOptions::libraries.");
+            "Where a library is built, add to its selectors\n"
+            "  OPS aten.none test.add test.sum\n"
+            "  DTYPES i32 STORAGES buffer (if it has these filters)\n"
+            "or MODELS with this graph file, for all that the graph needs; or name a library that "
+            "has them in RuntimeOptions::libraries. An op that no library can select needs a "
+            "spec.");
 }
 
 TEST(Lowering, WhatTheDeviceLacksIsNamed) {
