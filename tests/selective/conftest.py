@@ -1,0 +1,73 @@
+"""Options of the tests of selected libraries, and the project that builds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.network.driver import Tools, call, import_network
+from tests.network.export import Exported, export_network
+from tests.network.test_networks import RUNS
+from tests.selective.project_build import SelectedBuild
+from tests.selective.small_model import save_unary
+
+ROOT = Path(__file__).resolve().parents[2]
+Models = dict[tuple[str, str], Path]  # graph files for one image, by network and dtype
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("spirloom")
+    binary_dir = ROOT / "build/release"
+    objects = binary_dir / "tests/selective/objects-Release.cmake"
+    group.addoption("--binary-dir", type=Path, default=binary_dir)
+    group.addoption("--objects", type=Path, default=objects)
+    group.addoption("--cmake", default="cmake")
+    group.addoption("--compiler", default="g++")
+    group.addoption("--nm", default="nm")
+
+
+@pytest.fixture(scope="session")
+def binary_dir(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.config.getoption("--binary-dir")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def exported(binary_dir: Path) -> dict[str, Exported]:
+    """The networks of tests/network."""
+    names = dict.fromkeys(name for name, *_ in RUNS)
+    return {name: export_network(name, binary_dir / "networks") for name in names}
+
+
+@pytest.fixture(scope="session")
+def models(binary_dir: Path, exported: dict[str, Exported]) -> Models:
+    tools = Tools(ROOT / ".venv/bin/spirloom", binary_dir / "bin/spirloom-run")
+    folder = binary_dir / "tests/selective/models"
+    folder.mkdir(parents=True, exist_ok=True)
+    made: Models = {}
+    for name, _, dtype, _ in RUNS:
+        if (name, dtype) not in made:
+            made[name, dtype] = folder / f"{name}_{dtype}.slg"
+            import_network(tools, exported[name].onnx, 1, dtype, folder).replace(made[name, dtype])
+    return made
+
+
+@pytest.fixture(scope="session")
+def selected(
+    request: pytest.FixtureRequest, binary_dir: Path, models: Models
+) -> SelectedBuild:
+    """The project's programs, built; its folder is kept from run to run."""
+    option = request.config.getoption
+    folder = binary_dir / "tests/selective/build"
+    build = SelectedBuild(folder, option("--cmake"), option("--nm"))
+    save_unary("aten.relu", build.small_model)
+    source = Path(__file__).parent / "project"
+    call([option("--cmake"), "-S", source, "-B", folder, "-G", "Ninja",
+          "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={option('--compiler')}",
+          f"-Dspirloom_DIR={binary_dir}", f"-DOBJECTS={option('--objects')}",
+          f"-DSPIRLOOM_SHADER_CACHE={binary_dir / 'shader-cache'}",
+          f"-DMODELS={next(iter(models.values())).parent}",
+          "-DSMALL_OPS=relu_f32_buffer", f"-DSMALL_MODEL={build.small_model}"])  # fmt: skip
+    build.build()
+    return build

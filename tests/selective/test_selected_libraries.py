@@ -1,0 +1,122 @@
+"""Libraries selected for networks: how small they are, and that they run them bit for bit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from codegen.library import load_library
+from codegen.select.select import Selectors, select
+
+from tests.network.driver import TOLERANCE, StepFailed, Tools, call, run_network
+from tests.network.export import Exported
+from tests.network.test_networks import BOTH, RUNS, SMALL
+from tests.selective.conftest import ROOT, Models
+from tests.selective.project_build import SelectedBuild, host_functions, pack_bytes
+from tests.selective.small_model import save_unary
+
+LARGE = [(name, dtype, storages) for name, _, dtype, storages in RUNS if name not in SMALL]
+
+
+def run(
+    program: Path, model: Path, exported: Exported, storage: str, folder: Path
+) -> tuple[bytes, float]:
+    """The bytes that a program computes for one image, and their error against PyTorch."""
+    tools = Tools(ROOT / ".venv/bin/spirloom", program)
+    measured = run_network(tools, model, exported, 1, storage, folder)
+    return (folder / "logits.npy").read_bytes(), measured.error
+
+
+def test_mobilenet_embeds_a_twentieth(selected: SelectedBuild, binary_dir: Path) -> None:
+    whole = pack_bytes(selected.nm, binary_dir / "bin/spirloom-run")
+    part = pack_bytes(selected.nm, selected.program("mobilenet-run"))
+    print(f"mobilenet_v2, f32, buffers: {part} of {whole} bytes, {part / whole:.1%}")
+    assert part <= 0.05 * whole
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("storage", BOTH)
+def test_networks_run_bit_for_bit(
+    selected: SelectedBuild, binary_dir: Path, models: Models, exported: dict[str, Exported],
+    name: str, dtype: str, storage: str, tmp_path: Path,
+) -> None:  # fmt: skip
+    model, network = models[name, dtype], exported[name]
+    full = run(binary_dir / "bin/spirloom-run", model, network, storage, tmp_path)
+    assert run(selected.program("networks-run"), model, network, storage, tmp_path) == full
+    if (name, dtype, storage) == ("mobilenet_v2", "f32", "buffer"):
+        assert run(selected.program("mobilenet-run"), model, network, storage, tmp_path) == full
+
+
+@pytest.mark.parametrize(("name", "dtype", "storages"), LARGE)
+def test_large_networks_lack_nothing(
+    selected: SelectedBuild, models: Models, exported: dict[str, Exported],
+    name: str, dtype: str, storages: tuple[str, ...], tmp_path: Path,
+) -> None:  # fmt: skip
+    for storage in storages:
+        program = selected.program("networks-run")
+        _, error = run(program, models[name, dtype], exported[name], storage, tmp_path)
+        assert error < TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("library", ["mobilenet", "networks", "half", "small"])
+def test_programs_hold_what_is_selected(selected: SelectedBuild, library: str) -> None:
+    ops = selected.selection(library)
+    assert selected.variants(library) == {id for ids in ops.values() for id in ids}
+    specs = load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
+    stems = {specs.ops[op].short_name for op in ops}
+    assert host_functions(selected.nm, selected.program(f"{library}-run")) == stems
+
+
+def test_half_precision_leaves_no_f32_but_the_border(
+    selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
+) -> None:
+    border = {"to_copy_f16_buffer_f32", "to_copy_f32_buffer_f16"}
+    assert {id for id in selected.variants("half") if "f32" in id} == border
+    selected.print("half-ops", "--extract", tmp_path)
+    extracted = {path.stem for path in tmp_path.glob("*.spv")}
+    assert extracted == selected.variants("half")
+    name = "mobilenet_v2"
+    program = selected.program("half-run")
+    _, error = run(program, models[name, "f16"], exported[name], "buffer", tmp_path)
+    assert error < TOLERANCE["f16"]
+
+
+def test_a_small_library_says_what_to_add(
+    selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
+) -> None:
+    model = models["mobilenet_v2", "f16"]
+    with pytest.raises(StepFailed) as failure:
+        run(selected.program("mobilenet-run"), model, exported["mobilenet_v2"], "buffer", tmp_path)
+    said = failure.value.said
+    assert "aten._to_copy: no such op, for dtype f16, storage buffer (node 0 " in said
+    assert "aten.linear: no variant of linear_vector for dtype f16, storage buffer" in said
+    line = re.search(r"^  OPS (.*)\n  DTYPES (.*) STORAGES (.*) \(if", said, re.M)
+    assert line is not None, said
+    ops, dtypes, storages = (tuple(words.split()) for words in line.groups())
+    specs = load_library([ROOT / "op_specs"], [ROOT / "templates/glsl"])
+    added = select(specs, Selectors(ops=ops, dtypes=dtypes, storages=storages))
+    needed = select(specs, Selectors(models=(model,), storages=("buffer",)))
+    together = {v.id for v in added.kept(specs)} | selected.variants("mobilenet")
+    assert together >= {v.id for v in needed.kept(specs)}
+
+
+def test_another_selector_builds_only_what_is_new(selected: SelectedBuild) -> None:
+    objects = {path: path.stat().st_mtime_ns for path in selected.folder.glob("CMakeFiles/**/*.o")}
+    configure: list[str | Path] = [selected.cmake, selected.folder]
+    call([*configure, "-DSMALL_OPS=relu_f32_buffer;tanh"])
+    selected.build("small-ops")
+    assert {"relu_f32_buffer", "tanh_f32_buffer"} <= selected.variants("small")
+    changed = {path for path, time in objects.items() if path.stat().st_mtime_ns != time}
+    assert {path.name.split(".")[0] for path in changed} <= {"library", "spirloom_pack_AllShaders"}
+    with pytest.raises(StepFailed, match="'tahn' is no op, kernel or variant of the specs"):
+        call([*configure, "-DSMALL_OPS=tahn"])
+    call([*configure, "-DSMALL_OPS=relu_f32_buffer"])
+
+
+def test_another_model_selects_again(selected: SelectedBuild) -> None:
+    assert "sigmoid_f32_buffer" not in selected.variants("small")
+    save_unary("aten.sigmoid", selected.small_model)
+    selected.build("small-ops")
+    assert "sigmoid_f32_buffer" in selected.variants("small")
