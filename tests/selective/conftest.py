@@ -54,9 +54,7 @@ def models(binary_dir: Path, exported: dict[str, Exported]) -> Models:
 
 
 @pytest.fixture(scope="session")
-def selected(
-    request: pytest.FixtureRequest, binary_dir: Path, models: Models
-) -> SelectedBuild:
+def selected(request: pytest.FixtureRequest, binary_dir: Path, models: Models) -> SelectedBuild:
     """The project's programs, built; its folder is kept from run to run."""
     option = request.config.getoption
     folder = binary_dir / "tests/selective/build"

@@ -37,6 +37,10 @@ class SelectedBuild:
         ops: dict[str, list[str]] = json.loads(text)["ops"]
         return ops
 
+    def objects(self, spec: str) -> list[Path]:
+        """What a spec's C++ was compiled to, in every library that has it."""
+        return sorted(self.folder.glob(f"CMakeFiles/*.dir/*/cpp/ops/{spec}.cpp.o"))
+
     def variants(self, library: str) -> set[str]:
         """The variants that are in the library's programs, as spirloom-ops lists them."""
         return set(re.findall(r'"id": *"(\w+)"', self.print(f"{library}-ops", "--json")))
