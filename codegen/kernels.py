@@ -95,7 +95,8 @@ def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
 
 
 def _device_scope(scope: Scope) -> Scope:
-    for name, kind in DEVICE_FACTS.items():
+    for name, values in DEVICE_FACTS.items():
+        kind = Kind.BOOL if isinstance(values[0], bool) else Kind.INT
         scope = scope.with_variable(Variable(kind, name, Origin.DEVICE))
     return scope
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from codegen.expr.evaluate import evaluate
-from codegen.expr.types import EvalError, TensorType, Value
+from codegen.expr.types import EvalError, Expr, TensorType, Value
 from codegen.op import Op
 from codegen.select.filters import Filter
 from codegen.select.selection import dispatched
+from codegen.signature import DEVICE_FACTS
 from codegen.spec import Kernel, Variant
 from codegen.vocabulary import Storage
 
@@ -19,6 +21,11 @@ _SURE_EXTENT = 256
 _SURE_BYTES = 1 << 30
 _TEXTURE_RANK = 4
 
+# What `prefer` may learn of a device, in every combination there is.
+_DEVICES: list[dict[str, Value]] = [
+    dict(zip(DEVICE_FACTS, facts, strict=True)) for facts in product(*DEVICE_FACTS.values())
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -26,6 +33,7 @@ class Fit:
 
     variant: Variant
     textures: Mapping[str, Sequence[TensorType]]  # operands that live in textures
+    preferred: frozenset[int]  # the devices, by their place in _DEVICES, whose choice it is
 
     @property
     def possible(self) -> bool:
@@ -43,7 +51,7 @@ class Fit:
         return fits and not self.variant.needs and self.variant.kernel.portable
 
     def precludes(self, later: Fit) -> bool:
-        """Whether this one is taken wherever `later`, less preferred, could be."""
+        """Whether every device that can take `later`, which it ranks lower, takes this one."""
         mine, other = self.variant, later.variant
         return (
             mine.kernel is not other.kernel
@@ -73,9 +81,9 @@ def fits(op: Op, args: Mapping[str, object]) -> list[Fit]:
     """The variants that can compute the call, in order of preference. Fails if it is not valid."""
     values = op.values(args)
     found = [
-        Fit(variant, _textures(variant, values))
+        Fit(variant, _textures(variant, values), _preferring(kernel, values))
         for kernel in op.kernels
-        if _may_hold(kernel, values)
+        if _may_hold(kernel.when, values)
         for variant in dispatched(op, op.variants_of(kernel))
         if _matches(variant, values)
     ]
@@ -101,14 +109,30 @@ def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[V
 
 
 def _reachable(found: Sequence[Fit]) -> list[Fit]:
-    return [f for i, f in enumerate(found) if not any(e.precludes(f) for e in found[:i])]
+    """Those that some device takes of these, all in one storage."""
+    taken: set[str] = set()
+    for device in range(len(_DEVICES)):
+        ranked = sorted(found, key=lambda fit: device not in fit.preferred)
+        taken |= {
+            fit.variant.id
+            for i, fit in enumerate(ranked)
+            if not any(better.precludes(fit) for better in ranked[:i])
+        }
+    return [fit for fit in found if fit.variant.id in taken]
 
 
-def _may_hold(kernel: Kernel, values: Mapping[str, Value]) -> bool:
-    if kernel.when is None:
+def _preferring(kernel: Kernel, values: Mapping[str, Value]) -> frozenset[int]:
+    """The devices that prefer the kernel to those after it."""
+    return frozenset(
+        i for i, facts in enumerate(_DEVICES) if _may_hold(kernel.prefer, {**values, **facts})
+    )
+
+
+def _may_hold(condition: Expr | None, values: Mapping[str, Value]) -> bool:
+    if condition is None:
         return True
     try:
-        return bool(evaluate(kernel.when, values))
+        return bool(evaluate(condition, values))
     except EvalError:
         return True
 

@@ -54,7 +54,12 @@ MISTAKES = [
         "10:3",
         "Kernel 'add' is the last; it must serve every device, without 'prefer'.",
     ),
-    ("  params: {expr", "  when: is_cpu\n  params: {expr", "12:9", "Name 'is_cpu' is unknown here; known names are: a, b, alpha, y."),
+    (
+        "  params: {expr",
+        "  when: is_cpu\n  params: {expr",
+        "12:9",
+        "Name 'is_cpu' is unknown here; known names are: a, b, alpha, y.",
+    ),
     # Arguments.
     (
         "b: tensor",

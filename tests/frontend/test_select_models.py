@@ -62,25 +62,6 @@ def convolution(library: OpLibrary, groups: int, window: int, size: int) -> Grap
     return Graph([x], [y], [Node(op, library.complete(op, given), (y,), "conv")])
 
 
-@pytest.mark.parametrize(
-    ("groups", "window", "size", "kernel"),
-    [
-        (1, 1, 4, "pointwise"),
-        (1, 1, 3, "direct"),
-        (1, 3, 4, "direct"),
-        (8, 3, 4, "depthwise"),
-        (4, 3, 4, "grouped"),
-    ],
-)
-def test_kernels_that_cannot_be_chosen_stay_out(
-    library: OpLibrary, tmp_path: Path, groups: int, window: int, size: int, kernel: str
-) -> None:
-    graph = convolution(library, groups, window, size)
-    ids = needs(graph, tmp_path, storages=("buffer",))
-    packing = ["pack_conv2d_weight_f32_buffer"] if kernel != "grouped" else []
-    assert ids == [f"conv2d_{kernel}_f32_buffer", *packing]
-
-
 def test_a_tensor_that_asks_for_a_storage(library: OpLibrary, tmp_path: Path) -> None:
     graph = chain(library, "aten.tanh")
     assert len(needs(graph, tmp_path)) == 4, "either storage, and the copies between them"

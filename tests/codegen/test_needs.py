@@ -1,0 +1,81 @@
+"""Which of an op's kernels a call can need, over all devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen.expr.types import TensorType
+from codegen.select.filters import EVERYTHING
+from codegen.select.needs import fits, needed
+from codegen.vocabulary import DType, Storage
+from tests.codegen.small_project import Project
+
+SPEC = """\
+# y = x
+op: test.pick
+args: {x: tensor}
+outputs: {y: like x}
+kernels:
+  - name: pick_pairs
+    template: pick.glsl.j2
+    when: x.shape[0] % 2 == 0
+    dtypes: [f32]
+    prefer: is_cpu
+  - name: pick_lanes
+    template: pick.glsl.j2
+    dtypes: [f32]
+    prefer: subgroup_size >= 8
+    needs: [subgroup_shuffle]
+  - {name: pick_small, template: pick.glsl.j2, dtypes: [f32], prefer: "x.shape[0] < 8"}
+  - {name: pick_int, template: pick.glsl.j2, dtypes: [i32]}
+  - {name: pick_any, template: pick.glsl.j2, dtypes: [f32], needs: [shader_int64]}
+  - {name: pick_last, template: pick.glsl.j2, dtypes: [f32]}
+  - {name: pick_never, template: pick.glsl.j2, dtypes: [f32]}
+reference: x
+tests: [{x: [2]}]
+"""
+
+
+@pytest.fixture
+def picks(project: Project) -> Project:
+    """A project with an op of several kernels."""
+    project.write("op_specs/pick.yaml", SPEC)
+    project.write("templates/glsl/pick.glsl.j2", "void main() {}\n")
+    project.write("templates/glsl/pick.yaml", "grid: 1\n")
+    return project
+
+
+def kernels(project: Project, shape: tuple[int, ...], asked: Storage | None) -> list[str]:
+    """The kernels that a call for a tensor of this shape may take, with their storages."""
+    op = project.load().ops["test.pick"]
+    found = fits(op, {"x": TensorType(shape, DType.F32)})
+    return [v.id.removeprefix("pick_") for v in needed(found, asked, EVERYTHING)]
+
+
+def test_of_large_calls(picks: Project) -> None:
+    assert kernels(picks, (9,), Storage.BUFFER) == [
+        "lanes_f32_buffer",
+        "any_f32_buffer",
+        "last_f32_buffer",
+    ]
+
+
+def test_of_small_calls(picks: Project) -> None:
+    assert kernels(picks, (7,), Storage.BUFFER) == ["lanes_f32_buffer", "small_f32_buffer"]
+
+
+def test_of_even_calls(picks: Project) -> None:
+    ids = kernels(picks, (6,), Storage.BUFFER)
+    assert ids == ["pairs_f32_buffer", "lanes_f32_buffer", "small_f32_buffer"]
+
+
+def test_whatever_the_storage(picks: Project) -> None:
+    both = kernels(picks, (7,), None)
+    for storage in Storage:
+        assert kernels(picks, (7,), storage) == [id for id in both if id.endswith(storage)]
+
+
+def test_where_no_texture_is_sure(picks: Project) -> None:
+    assert "small_f32_buffer" not in kernels(picks, (7, 256), Storage.TEXTURE3D)
+    assert "small_f32_buffer" in kernels(picks, (7, 257), Storage.TEXTURE3D)
+    assert all(id.endswith("buffer") for id in kernels(picks, (7, 1, 1, 1, 1), Storage.TEXTURE3D))
