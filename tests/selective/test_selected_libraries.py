@@ -92,7 +92,7 @@ def test_a_small_library_says_what_to_add(
         run(selected.program("mobilenet-run"), model, exported["mobilenet_v2"], "buffer", tmp_path)
     said = failure.value.said
     assert "aten._to_copy: no such op, for dtype f16, storage buffer (node 0 " in said
-    assert "aten.linear: no variant of linear_vector for dtype f16, storage buffer" in said
+    assert re.search(r"aten.linear: no variant of linear_\w+ for dtype f16, storage buffer", said)
     line = re.search(r"^  OPS (.*)\n  DTYPES (.*) STORAGES (.*) \(if", said, re.M)
     assert line is not None, said
     ops, dtypes, storages = (tuple(words.split()) for words in line.groups())
