@@ -16,7 +16,8 @@ from codegen.signature import DEVICE_FACTS
 from codegen.spec import Kernel, Variant
 from codegen.vocabulary import Storage
 
-# Of the images that every Vulkan device has: the limits maxImageDimension3D and maxResourceSize.
+# Of the images that every Vulkan device has: maxImageDimension3D and maxImageArrayLayers, and
+# maxResourceSize. Layered images may be wider; this is on the safe side.
 _SURE_EXTENT = 256
 _SURE_BYTES = 1 << 30
 _TEXTURE_RANK = 4

@@ -37,9 +37,10 @@ class SelectedBuild:
         ops: dict[str, list[str]] = json.loads(text)["ops"]
         return ops
 
-    def objects(self, spec: str) -> list[Path]:
-        """What a spec's C++ was compiled to, in every library that has it."""
-        return sorted(self.folder.glob(f"CMakeFiles/*.dir/*/cpp/ops/{spec}.cpp.o"))
+    def operators(self, library: str) -> set[str]:
+        """The operators whose names are in the library's pack."""
+        data = (self.folder / library / "shaders.slpack").read_bytes()
+        return {name.decode() for name in re.findall(rb"(?:aten|spirloom)\.[\w.]*\w", data)}
 
     def variants(self, library: str) -> set[str]:
         """The variants that are in the library's programs, as spirloom-ops lists them."""
@@ -55,11 +56,6 @@ def pack_bytes(nm: str, program: Path) -> int:
     """The size of the shaders embedded in a program, by its symbols."""
     (size,) = re.findall(r"^\w+ (\w+) \w spirloom_pack_AllShaders$", _symbols(nm, program), re.M)
     return int(size, 16)
-
-
-def host_functions(nm: str, program: Path) -> set[str]:
-    """The specs of whose C++ anything is in a program, by its symbols."""
-    return set(re.findall(r"generated_AllShaders::op_(\w+)::", _symbols(nm, program)))
 
 
 def _symbols(nm: str, program: Path) -> str:
