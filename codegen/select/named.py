@@ -46,9 +46,7 @@ def _entry(name: Scalar, node: Node) -> Entry:
     dtypes, storages = fields.get("dtypes"), fields.get("storages")
     limit = Filter(
         EVERYTHING.dtypes if dtypes is None else frozenset(as_words(dtypes, DType, "DType")),
-        EVERYTHING.storages
-        if storages is None
-        else frozenset(as_storages(storages)),
+        EVERYTHING.storages if storages is None else frozenset(as_storages(storages)),
     )
     return Entry(name.text, name.position, limit)
 

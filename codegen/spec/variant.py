@@ -10,7 +10,6 @@ from codegen.expr.evaluate import evaluate
 from codegen.spec.kernel import AxisValue, Kernel
 from codegen.vocabulary import Access, BindingType, Capability, DType, DTypeGlsl, Storage
 
-
 # By storage, and whether the kernel only reads.
 _IMAGES = {
     (Storage.TEXTURE3D, True): BindingType.SAMPLED_IMAGE_3D,

@@ -34,8 +34,9 @@ def library() -> Library:
 
 
 def chosen() -> list[Variant]:
-    """The first and the last variant of each template's first kernel; textures differ in lib/ alone,
-    so that texture2d may be passed over.
+    """The first and the last variant of each template's first kernel.
+
+    Textures differ in lib/ alone, so that texture2d may be passed over.
     """
     variants = [v for v in library().variants if Storage.TEXTURE2D not in v.values.values()]
     by_template = sorted(variants, key=lambda v: (v.kernel.template, v.key))
@@ -47,7 +48,7 @@ def chosen() -> list[Variant]:
     return result
 
 
-@pytest.mark.parametrize("variant", chosen(), ids=lambda v: v.id)
+@pytest.mark.parametrize("variant", chosen(), ids=[v.id for v in chosen()])
 def test_textures_differ_in_image_types_alone(variant: Variant) -> None:
     """What lets a pack store one module for both."""
     if Storage.TEXTURE3D not in variant.values.values():
