@@ -118,18 +118,16 @@ class Builder {
   uint32_t FindPipeline(const ops::Variant& variant, const std::array<uint32_t, 3>& workgroup,
                         std::vector<uint32_t> constants) {
     const ops::VariantRow& row = *variant.row;
-    // The row's bytes are BindingType values.
-    const auto* types = reinterpret_cast<const ops::BindingType*>(row.bindings);
-    PipelineKey key{variant.spirv.data(),
-                    std::vector<ops::BindingType>(types, types + row.binding_count), row.push_bytes,
-                    workgroup, constants};
+    const std::span<const ops::BindingType> types = ops::BindingTypesOf(row);
+    PipelineKey key{variant.spirv.data(), std::vector<ops::BindingType>(types.begin(), types.end()),
+                    row.push_bytes, workgroup, constants};
     auto [found, added] =
         pipelines_.emplace(std::move(key), static_cast<uint32_t>(list_.pipelines.size()));
     if (added) {
       vulkan::PipelineDesc desc;
       desc.name = std::string(variant.name);
       desc.spirv = variant.spirv;
-      desc.bindings = {types, row.binding_count};
+      desc.bindings = types;
       desc.push_bytes = row.push_bytes;
       desc.workgroup = workgroup;
       desc.constants = std::move(constants);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/ops/image_types.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -39,9 +41,7 @@ VkImageMemoryBarrier ToGeneral(VkImage image) {
 }
 
 std::span<const ops::BindingType> TypesOf(const Dispatch& dispatch, const Plan& plan) {
-  const ops::VariantRow& row = *plan.nodes[dispatch.node].variant.row;
-  // The row's bytes are BindingType values.
-  return {reinterpret_cast<const ops::BindingType*>(row.bindings), row.binding_count};
+  return ops::BindingTypesOf(*plan.nodes[dispatch.node].variant.row);
 }
 
 vulkan::Descriptor DescriptorOf(uint32_t tensor, ops::BindingType type,

@@ -73,6 +73,11 @@ BindingType As3D(BindingType type) {
   return type;
 }
 
+std::span<const BindingType> BindingTypesOf(const VariantRow& row) {
+  // The row's bytes are BindingType values.
+  return {reinterpret_cast<const BindingType*>(row.bindings), row.binding_count};
+}
+
 bool HasLayeredImages(std::span<const BindingType> bindings) {
   return std::ranges::any_of(
       bindings, [](BindingType type) { return StorageOf(type) == Storage::kTexture2D; });
@@ -87,6 +92,13 @@ void SetImageTypes(std::span<uint32_t> module, std::span<const BindingType> bind
     setter.Visit(opcode, module.subspan(i, length));
     i += length;
   }
+}
+
+std::vector<uint32_t> WithImageTypes(std::span<const uint32_t> module,
+                                     std::span<const BindingType> bindings) {
+  std::vector<uint32_t> words(module.begin(), module.end());
+  SetImageTypes(words, bindings);
+  return words;
 }
 
 }  // namespace spirloom::ops

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "runtime/ops/pack_format.h"
 #include "spirloom/types.h"
@@ -15,6 +16,9 @@ Storage StorageOf(BindingType type);
 // The binding type that is 3-D where `type` is a layered 2-D image.
 BindingType As3D(BindingType type);
 
+// The types of the row's bindings.
+std::span<const BindingType> BindingTypesOf(const VariantRow& row);
+
 // Whether a module of these bindings may be stored with other image dimensions than they say.
 bool HasLayeredImages(std::span<const BindingType> bindings);
 
@@ -22,6 +26,9 @@ bool HasLayeredImages(std::span<const BindingType> bindings);
 // number). Both kinds of image take three integer coordinates, so that nothing else changes.
 // Whatever is not well-formed SPIR-V stays as it is from there on.
 void SetImageTypes(std::span<uint32_t> module, std::span<const BindingType> bindings);
+// A copy of the stored `module` as drivers get it.
+std::vector<uint32_t> WithImageTypes(std::span<const uint32_t> module,
+                                     std::span<const BindingType> bindings);
 
 }  // namespace spirloom::ops
 

@@ -17,8 +17,7 @@ Result<ShaderModule> CreateShaderModule(const Device& device, const PipelineDesc
   std::span<const uint32_t> spirv = desc.spirv;
   std::vector<uint32_t> layered;
   if (ops::HasLayeredImages(desc.bindings)) {
-    layered.assign(spirv.begin(), spirv.end());
-    ops::SetImageTypes(layered, desc.bindings);
+    layered = ops::WithImageTypes(spirv, desc.bindings);
     spirv = layered;
   }
   VkShaderModuleCreateInfo info{};

@@ -47,15 +47,6 @@ class ImageTypesTest : public CompilerTest {
 
   static std::string Suffix(const std::string& shape) { return shape == "3D" ? "3d" : "2d_array"; }
 
-  // What SetImageTypes() makes of a variant's module in the pack.
-  static std::vector<uint32_t> Restored(const ops::ShaderPack& pack, const ops::VariantRow& row) {
-    const std::span<const uint32_t> stored = pack.Spirv(row);
-    std::vector<uint32_t> words(stored.begin(), stored.end());
-    const auto* types = reinterpret_cast<const ops::BindingType*>(row.bindings);
-    ops::SetImageTypes(words, {types, row.binding_count});
-    return words;
-  }
-
   // Every variant's module, restored, is what was compiled and validated. Returns the modules.
   size_t CheckPack() {
     options_.extract_dir = folder_ / "spv";
@@ -68,7 +59,8 @@ class ImageTypesTest : public CompilerTest {
                                             ops::PackCheck::kContent);
     EXPECT_TRUE(pack.ok()) << pack.status().message();
     for (const ops::VariantRow& row : pack->variants()) {
-      const std::vector<uint32_t> words = Restored(*pack, row);
+      const std::vector<uint32_t> words =
+          ops::WithImageTypes(pack->Spirv(row), ops::BindingTypesOf(row));
       const std::string file = std::string(pack->Name(row)) + ".spv";
       EXPECT_EQ(std::string(reinterpret_cast<const char*>(words.data()), 4 * words.size()),
                 *ReadFile(options_.extract_dir / file))

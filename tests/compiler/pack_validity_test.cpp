@@ -20,22 +20,13 @@ Target TargetOf(const ops::VariantRow& row) {
   return kTargets.at(row.vulkan_minor - 1u);
 }
 
-// The variant's module as the runtime hands it to the driver.
-std::vector<uint32_t> ModuleOf(const ops::ShaderPack& pack, const ops::VariantRow& row) {
-  const std::span<const uint32_t> stored = pack.Spirv(row);
-  std::vector<uint32_t> words(stored.begin(), stored.end());
-  // The row's bytes are BindingType values.
-  const auto* types = reinterpret_cast<const ops::BindingType*>(row.bindings);
-  ops::SetImageTypes(words, {types, row.binding_count});
-  return words;
-}
-
 TEST(PackValidity, EveryModuleIsValid) {
   const auto pack = ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   EXPECT_GT(pack->variants().size(), 0u);
   for (const ops::VariantRow& row : pack->variants()) {
-    const std::vector<uint32_t> module = ModuleOf(*pack, row);
+    const std::vector<uint32_t> module =
+        ops::WithImageTypes(pack->Spirv(row), ops::BindingTypesOf(row));
     const Status status = Validate(module, TargetOf(row));
     EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
     EXPECT_TRUE(FindDivergentBarriers(module).empty())

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/ops/capability.h"
+#include "runtime/ops/image_types.h"
 #include "tools/spirloom-ops/arguments.h"
 
 namespace spirloom::tools {
@@ -15,7 +16,7 @@ KernelEntry DescribeKernel(const ops::ShaderPack& pack, const ops::KernelInfo& k
   for (const ops::VariantRow& row : pack.variants()) {
     if (row.key >> 32 != kernel.index) continue;
     entry.variants.push_back({std::string(pack.Name(row)), ops::CapabilityNames(row.needs),
-                              pack.Spirv(row), row.module});
+                              pack.Spirv(row), row.module, ops::BindingTypesOf(row)});
   }
   return entry;
 }
@@ -74,8 +75,8 @@ Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& fo
   for (const OpInventory& op : ops) {
     for (const KernelEntry& kernel : op.kernels) {
       for (const VariantEntry& variant : kernel.variants) {
-        SPIRLOOM_TRY(
-            WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"), variant.spirv));
+        SPIRLOOM_TRY(WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"),
+                                 ops::WithImageTypes(variant.spirv, variant.bindings)));
       }
     }
   }

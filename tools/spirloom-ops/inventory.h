@@ -15,8 +15,9 @@ namespace spirloom::tools {
 struct VariantEntry {
   std::string id;
   std::vector<std::string> needs;   // capability names
-  std::span<const uint32_t> spirv;  // of the library
+  std::span<const uint32_t> spirv;  // of the library, as it is stored
   uint32_t module;                  // variants with the same number share their bytes
+  std::span<const ops::BindingType> bindings;
 };
 
 struct KernelEntry {

@@ -26,7 +26,7 @@ std::string RegistryOf(const std::string& library, const std::vector<std::string
   for (const std::string& op : ops) {
     registry += text(op) + text(op);
     registry += std::string(4, '\0');                // no view; args, lets and steps: none
-    registry += std::string("\1\2\x09\0\2\0\0", 7);  // one output: shape [], dtype f32
+    registry += std::string("\1\2\x0a\0\2\0\0", 7);  // one output: shape [], dtype f32
     registry += '\0';                                // no kernels
   }
   return registry;
