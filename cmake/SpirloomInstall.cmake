@@ -19,7 +19,7 @@ install(EXPORT spirloomTargets DESTINATION "${package}")
 install(DIRECTORY runtime/include/spirloom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
 install(DIRECTORY codegen op_specs templates frontend schema DESTINATION "${share}"
-  FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs"
+  FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs" PATTERN "*.in"
   PATTERN "__pycache__" EXCLUDE)
 install(FILES
   cmake/SpirloomEmbed.cmake cmake/SpirloomFind.cmake cmake/SpirloomPython.cmake

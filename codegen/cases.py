@@ -124,7 +124,7 @@ def _number(node: Node) -> float:
 
 
 def load_tolerance(fields: Fields) -> dict[DType, Tolerance]:
-    """The tolerances of every dtype, defaults filled in; those beyond the defaults need a reason."""
+    """The tolerances of every dtype, defaults filled in; looser ones than those need a reason."""
     node = fields.get("tolerance")
     if node is None:
         return dict(_DEFAULT_TOLERANCES)

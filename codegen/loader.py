@@ -139,7 +139,10 @@ def _kernels(
         raise SpecError.at(fields.need("kernels").position, "List of kernels is empty.")
     kernels = [load_kernel(node, stem, signature, templates) for node in nodes]
     if kernels[-1].prefer is not None:
-        message = f"Kernel '{kernels[-1].name}' is the last; it must serve every device, without 'prefer'."
+        message = (
+            f"Kernel '{kernels[-1].name}' is the last; "
+            "it must serve every device, without 'prefer'."
+        )
         raise SpecError.at(kernels[-1].position, message)
     return kernels
 

@@ -77,7 +77,7 @@ class Op:
     def computes(
         self, variant: Variant, args: Mapping[str, object], outputs: Sequence[TensorType] = ()
     ) -> bool:
-        """Whether the variant, one of this op, can compute the call, be another preferred or not."""
+        """Whether the variant, one of this op, can compute the call, preferred or not."""
         values, placed = self._call(args, variant.storage, outputs)
         kernel = variant.kernel
         if kernel.when is not None and not evaluate(kernel.when, values):

@@ -50,7 +50,17 @@ def model(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(source: Path, folder: Path, prefix: Path, *options: str) -> None:
     """Configures and builds a user's project against the package."""
-    run("cmake", "-S", source, "-B", folder, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", *options)
+    run(
+        "cmake",
+        "-S",
+        source,
+        "-B",
+        folder,
+        "-G",
+        "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+        *options,
+    )
     run("cmake", "--build", folder)
 
 
