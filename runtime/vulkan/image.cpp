@@ -6,28 +6,22 @@
 namespace spirloom::vulkan {
 namespace {
 
-std::string ExtentText(VkExtent3D extent) {
-  return std::to_string(extent.width) + " x " + std::to_string(extent.height) + " x " +
-         std::to_string(extent.depth);
-}
-
-// The most that the device takes in each dimension.
-VkExtent3D LimitOf(const VkPhysicalDeviceLimits& limits, Storage storage) {
-  if (storage == Storage::kTexture2D) {
-    return {limits.maxImageDimension2D, limits.maxImageDimension2D, limits.maxImageArrayLayers};
-  }
-  return {limits.maxImageDimension3D, limits.maxImageDimension3D, limits.maxImageDimension3D};
+std::string ExtentText(uint64_t width, uint64_t height, uint64_t depth) {
+  return std::to_string(width) + " x " + std::to_string(height) + " x " + std::to_string(depth);
 }
 
 Status CheckExtent(const Device& device, Storage storage, VkExtent3D extent) {
-  const VkExtent3D limit = LimitOf(device.limits(), storage);
+  const PhysicalDevice& physical = device.physical();
+  const TextureLimits& limit =
+      storage == Storage::kTexture2D ? physical.texture2d : physical.texture3d;
   const bool fits =
       extent.width <= limit.width && extent.height <= limit.height && extent.depth <= limit.depth;
   if (fits && std::min({extent.width, extent.height, extent.depth}) > 0) return {};
-  return Status(StatusCode::kUnsupported, std::string("A ") + Name(storage) + " image of " +
-                                              ExtentText(extent) +
-                                              " texels is outside 1 x 1 x 1 .. " +
-                                              ExtentText(limit) + " (the device's limit).");
+  return Status(StatusCode::kUnsupported,
+                std::string("A ") + Name(storage) + " image of " +
+                    ExtentText(extent.width, extent.height, extent.depth) +
+                    " texels is outside 1 x 1 x 1 .. " +
+                    ExtentText(limit.width, limit.height, limit.depth) + " (the device's limit).");
 }
 
 }  // namespace

@@ -158,8 +158,8 @@ PhysicalDevice Describe(VkPhysicalDevice handle) {
   if (device.properties.apiVersion >= VK_API_VERSION_1_1) {
     device.extensions = ListExtensions(handle);
     QueryProperties2(device);
-    device.texture3d = QueryTextureLimits(handle, Storage::kTexture3D);
-    device.texture2d = QueryTextureLimits(handle, Storage::kTexture2D);
+    device.texture3d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture3D);
+    device.texture2d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture2D);
     FeatureChain features(device.properties.apiVersion, device.extensions, ops::kAllCapabilities);
     features.Query(handle);
     device.capabilities |= features.Capabilities();

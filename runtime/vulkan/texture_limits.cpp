@@ -30,9 +30,24 @@ VkImageViewType ImageViewTypeOf(Storage storage) {
   return storage == Storage::kTexture2D ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_3D;
 }
 
-TextureLimits QueryTextureLimits(VkPhysicalDevice device, Storage storage) {
+namespace {
+
+// What the device allows whatever the format.
+TextureLimits LimitsOf(const VkPhysicalDeviceLimits& limits, Storage storage) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-  TextureLimits limits{kMost, kMost, kMost, kMost};
+  if (storage == Storage::kTexture2D) {
+    return {limits.maxImageDimension2D, limits.maxImageDimension2D, limits.maxImageArrayLayers,
+            kMost};
+  }
+  return {limits.maxImageDimension3D, limits.maxImageDimension3D, limits.maxImageDimension3D,
+          kMost};
+}
+
+}  // namespace
+
+TextureLimits QueryTextureLimits(VkPhysicalDevice device,
+                                 const VkPhysicalDeviceLimits& device_limits, Storage storage) {
+  TextureLimits limits = LimitsOf(device_limits, storage);
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
     VkImageFormatProperties format{};
     const VkResult result =

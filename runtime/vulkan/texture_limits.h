@@ -26,8 +26,10 @@ struct TextureLimits {
   uint64_t bytes = 0;  // of one image
 };
 
-// `storage` is one of the textures.
-TextureLimits QueryTextureLimits(VkPhysicalDevice device, Storage storage);
+// The least of what `limits`, the device's, and its formats allow. `storage` is one of the
+// textures.
+TextureLimits QueryTextureLimits(VkPhysicalDevice device, const VkPhysicalDeviceLimits& limits,
+                                 Storage storage);
 
 VkImageType ImageTypeOf(Storage storage);
 VkImageViewType ImageViewTypeOf(Storage storage);
