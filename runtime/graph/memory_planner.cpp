@@ -1,6 +1,7 @@
 #include "runtime/graph/memory_planner.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -130,6 +131,19 @@ class Planner {
   size_t looks_ = 0;
 };
 
+// The greatest sum of the sizes of requests that live at the same step.
+uint64_t LargestLive(std::span<const MemoryRequest> requests) {
+  std::map<uint64_t, uint64_t> changes;  // of the live bytes, by step; modulo 2^64
+  for (const MemoryRequest& request : requests) {
+    changes[request.first] += request.size;
+    changes[uint64_t{request.last} + 1] -= request.size;
+  }
+  uint64_t live = 0;
+  uint64_t largest = 0;
+  for (const auto& [step, change] : changes) largest = std::max(largest, live += change);
+  return largest;
+}
+
 // Every request after the one before it, in the given order.
 MemoryPlan PlanNaively(std::span<const MemoryRequest> requests, uint64_t max_block) {
   MemoryPlan plan;
@@ -171,6 +185,7 @@ Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t 
   MemoryPlan plan = planner.TakePlan();
   MemoryPlan naive = PlanNaively(requests, max_block);
   plan.naive_bytes = naive.naive_bytes;
+  plan.live_bytes = naive.live_bytes = LargestLive(requests);
   return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);
 }
 

@@ -32,6 +32,7 @@ struct MemoryPlan {
   std::vector<uint64_t> block_size;  // what to allocate
   uint64_t planned_bytes = 0;        // the sum of block_size
   uint64_t naive_bytes = 0;          // what the requests take one after another
+  uint64_t live_bytes = 0;           // the most that is needed at one step: no plan takes less
 };
 
 // Places the largest request first, each into the smallest gap that holds it; takes time near to

@@ -121,6 +121,7 @@ class ModelBuilder {
                         state_->store->Allocate(lifetimes, vulkan::MemoryUse::kDevice));
     state_->stats.planned_bytes = bytes.planned;
     state_->stats.naive_bytes = bytes.naive;
+    state_->stats.live_bytes = bytes.live;
     return Status();
   }
 

@@ -88,6 +88,7 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> ten
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pool, type, use));
     total.planned += bytes.planned;
     total.naive += bytes.naive;
+    total.live += bytes.live;
   }
   return total;
 }
@@ -132,7 +133,7 @@ Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type
     if (watch_ == nullptr) continue;
     SPIRLOOM_TRY(watch_->Allocated(plan_->tensors[pool.tensors[i].tensor], resource));
   }
-  return AllocatedBytes{plan.planned_bytes, plan.naive_bytes};
+  return AllocatedBytes{plan.planned_bytes, plan.naive_bytes, plan.live_bytes};
 }
 
 std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {

@@ -50,7 +50,8 @@ struct TensorLifetime {
 // What Allocate() took, in bytes.
 struct AllocatedBytes {
   uint64_t planned = 0;
-  uint64_t naive = 0;
+  uint64_t naive = 0;  // with no sharing
+  uint64_t live = 0;   // the most that is needed at once
 };
 
 // Owns tensors' buffers and images and the few allocations behind them; all freed on destruction,

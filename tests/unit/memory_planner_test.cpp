@@ -35,7 +35,8 @@ void ExpectValid(const std::vector<MemoryRequest>& requests, const MemoryPlan& p
   }
   EXPECT_EQ(plan.planned_bytes, total);
   EXPECT_LE(plan.planned_bytes, plan.naive_bytes);
-  EXPECT_GE(plan.planned_bytes, PeakOfLive(requests));
+  EXPECT_EQ(plan.live_bytes, PeakOfLive(requests));
+  EXPECT_GE(plan.planned_bytes, plan.live_bytes);
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& a = plan.slots[i];
     ASSERT_LT(a.block, plan.block_size.size());

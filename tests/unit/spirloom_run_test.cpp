@@ -142,9 +142,28 @@ TEST(Timings, OfNoTimedRunsAreTheFirstRuns) {
   EXPECT_EQ(timings.SteadyMedian(), 2.5);
 }
 
+TEST(Timings, OfTheHostAreWhatTheGpuDoesNotTake) {
+  Timings timings;
+  timings.steady_ms = {4, 3, 5};
+  EXPECT_EQ(timings.HostMin(), std::nullopt);
+  timings.gpu_ms = {3, 1.5, 4.5};
+  EXPECT_EQ(timings.HostMin(), 0.5);
+}
+
 std::vector<DispatchProfile> TwoDispatches() {
   return {{"first", "aten.relu", "relu_f32_buffer", {64, 1, 1}, {64, 1, 1}, 0, 1000000},
           {"second\xff", "aten.mm", "mm_f32_buffer", {8, 8, 1}, {8, 8, 1}, 1000000, 3000000}};
+}
+
+TEST(Reports, TheStatsTellMemoryAndCounts) {
+  LoadStats stats;
+  stats.live_bytes = 123;
+  EXPECT_EQ(CountVariants(TwoDispatches()), 2u);
+  const auto json = nlohmann::json::parse(StatsJson("m.slg", {}, "buffer", stats, 2, Timings{}, 0));
+  EXPECT_EQ(json["live_bytes"], 123);
+  EXPECT_EQ(json["variants"], 2);
+  EXPECT_TRUE(json["host_min_ms"].is_null());
+  EXPECT_GE(json["peak_memory_bytes"], json["memory_bytes"]);
 }
 
 TEST(Reports, TheProfileShowsTheSlowestFirst) {
@@ -166,8 +185,10 @@ TEST(Reports, ThePlanTellsTheSaving) {
   LoadStats stats;
   stats.planned_bytes = 1 << 20;
   stats.naive_bytes = 4 << 20;
+  stats.live_bytes = 1 << 19;
   EXPECT_THAT(PlanReport(TwoDispatches(), stats),
-              HasSubstr("Activations take 1.0 MiB instead of 4.0 MiB (75 % saved)"));
+              HasSubstr("Activations take 1.0 MiB instead of 4.0 MiB (75 % saved), of which 512.0 "
+                        "KiB are in use at once;"));
 }
 
 TEST(Table, AlignsColumns) {

@@ -84,7 +84,8 @@ std::string PlanReport(std::span<const DispatchProfile> dispatches, const LoadSt
          " pipelines; " + std::to_string(stats.layout_copies) + " layout copies; " +
          std::to_string(stats.aliased_views) + " views alias.\nActivations take " +
          Bytes(stats.planned_bytes) + " instead of " + Bytes(stats.naive_bytes) + " (" +
-         Decimal(saved, 0) + " % saved); constants take " + Bytes(stats.constant_bytes) + ".\n";
+         Decimal(saved, 0) + " % saved), of which " + Bytes(stats.live_bytes) +
+         " are in use at once; constants take " + Bytes(stats.constant_bytes) + ".\n";
 }
 
 std::string TraceJson(std::span<const DispatchProfile> dispatches, const std::string& device) {

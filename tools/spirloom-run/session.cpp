@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -58,14 +59,31 @@ class Bindings {
   std::vector<std::span<std::byte>> output_spans_;
 };
 
+double Milliseconds(std::clock_t time) {
+  return static_cast<double>(time) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
+}
+
+// From the first dispatch's start to the end of the last one.
+double GpuMilliseconds(std::span<const DispatchProfile> dispatches) {
+  if (dispatches.empty()) return 0;
+  return static_cast<double>(dispatches.back().start_ns + dispatches.back().gpu_ns) * 1e-6;
+}
+
 Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings) {
   Timings timings;
   SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, bindings.Run(model));
   for (int i = 0; i < options.warmup; ++i) SPIRLOOM_TRY(bindings.Run(model).status());
+  std::clock_t cpu = 0;
   for (int i = 0; i < options.repeat; ++i) {
+    const std::clock_t start = std::clock();
     SPIRLOOM_TRY_ASSIGN(const double time, bindings.Run(model));
+    cpu += std::clock() - start;
     timings.steady_ms.push_back(time);
+    if (!options.profile) continue;
+    SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
+    timings.gpu_ms.push_back(GpuMilliseconds(profile));
   }
+  if (options.repeat > 0) timings.cpu_ms = Milliseconds(cpu) / options.repeat;
   return timings;
 }
 
@@ -77,9 +95,10 @@ Status Report(const Options& options, const Runtime& runtime, const Model& model
     SPIRLOOM_TRY(WriteText(options.trace, TraceJson(profile, runtime.device().name)));
   }
   if (!options.json.empty()) {
-    SPIRLOOM_TRY(WriteText(options.json,
-                           StatsJson(options.model, runtime.device(), Name(options.storage),
-                                     model.stats(), timings, runtime.validation_message_count())));
+    SPIRLOOM_TRY(
+        WriteText(options.json,
+                  StatsJson(options.model, runtime.device(), Name(options.storage), model.stats(),
+                            CountVariants(profile), timings, runtime.validation_message_count())));
   }
   if (options.repeat > 0 && !options.profile) {
     Print(Summary(runtime.device(), model.stats(), timings));

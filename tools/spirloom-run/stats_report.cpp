@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tools/spirloom-run/table.h"
 
@@ -10,6 +11,22 @@ namespace spirloom::run {
 namespace {
 
 double Milliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+// A number of kibibytes that the system tells about this process, in bytes.
+std::optional<uint64_t> ProcessStatus(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    uint64_t kibibytes = 0;
+    if (word == field && status >> kibibytes) return kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+nlohmann::ordered_json OrNull(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
 
 }  // namespace
 
@@ -25,18 +42,27 @@ double Timings::SteadyMedian() const {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-std::optional<uint64_t> PeakResidentBytes() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    uint64_t kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
+std::optional<double> Timings::HostMin() const {
+  std::optional<double> least;
+  for (size_t i = 0; i < std::min(steady_ms.size(), gpu_ms.size()); ++i) {
+    const double host = steady_ms[i] - gpu_ms[i];
+    if (!least || host < *least) least = host;
   }
-  return std::nullopt;
+  return least;
+}
+
+std::optional<uint64_t> PeakResidentBytes() { return ProcessStatus("VmHWM:"); }
+
+std::optional<uint64_t> ResidentBytes() { return ProcessStatus("VmRSS:"); }
+
+size_t CountVariants(std::span<const DispatchProfile> dispatches) {
+  std::set<std::string> variants;
+  for (const DispatchProfile& dispatch : dispatches) variants.insert(dispatch.variant);
+  return variants.size();
 }
 
 std::string StatsJson(const std::string& model, const DeviceInfo& device, const char* storage,
-                      const LoadStats& stats, const Timings& timings,
+                      const LoadStats& stats, size_t variants, const Timings& timings,
                       uint64_t validation_messages) {
   nlohmann::ordered_json json{{"model", model},
                               {"device", device.name},
@@ -48,17 +74,21 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
                               {"steady_min_ms", timings.SteadyMin()},
                               {"steady_median_ms", timings.SteadyMedian()},
                               {"runs", timings.steady_ms.size()},
+                              {"cpu_ms", timings.cpu_ms},
+                              {"host_min_ms", OrNull(timings.HostMin())},
                               {"planned_bytes", stats.planned_bytes},
                               {"naive_bytes", stats.naive_bytes},
+                              {"live_bytes", stats.live_bytes},
                               {"constant_bytes", stats.constant_bytes},
-                              {"peak_memory_bytes", nullptr},
+                              {"memory_bytes", OrNull(ResidentBytes())},
+                              {"peak_memory_bytes", OrNull(PeakResidentBytes())},
                               {"pipelines", stats.pipelines},
+                              {"variants", variants},
                               {"dispatches", stats.dispatches},
                               {"barriers", stats.barriers},
                               {"layout_copies", stats.layout_copies},
                               {"aliased_views", stats.aliased_views},
                               {"validation_messages", validation_messages}};
-  if (const std::optional<uint64_t> peak = PeakResidentBytes()) json["peak_memory_bytes"] = *peak;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

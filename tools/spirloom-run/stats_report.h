@@ -17,16 +17,28 @@ namespace spirloom::run {
 struct Timings {
   double first_run_ms = 0;
   std::vector<double> steady_ms;  // of the timed runs; empty when there were none
+  // The same on the GPU, from the first dispatch's start to the last one's end; empty without
+  // --profile.
+  std::vector<double> gpu_ms;
+  double cpu_ms = 0;  // CPU time of all threads, for one timed run; 0 when there were none
 
   double SteadyMin() const;     // the first run's without timed runs
   double SteadyMedian() const;  // likewise
+  // What a timed run takes beside the GPU's work: the least of all runs. Absent without gpu_ms.
+  std::optional<double> HostMin() const;
 };
 
-// The most memory this process has had resident, in bytes; absent where the system does not tell.
+// Memory that this process has resident, in bytes: the most there ever was, and what is now. Absent
+// where the system does not tell.
 std::optional<uint64_t> PeakResidentBytes();
+std::optional<uint64_t> ResidentBytes();
+
+// How many different kernels a run dispatches.
+size_t CountVariants(std::span<const DispatchProfile> dispatches);
 
 std::string StatsJson(const std::string& model, const DeviceInfo& device, const char* storage,
-                      const LoadStats& stats, const Timings& timings, uint64_t validation_messages);
+                      const LoadStats& stats, size_t variants, const Timings& timings,
+                      uint64_t validation_messages);
 
 // One line: device, load and run times.
 std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timings& timings);

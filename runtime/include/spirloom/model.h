@@ -50,6 +50,7 @@ struct LoadStats {
   uint64_t constant_bytes = 0;  // packed weights on the device
   uint64_t planned_bytes = 0;   // activation memory after planning
   uint64_t naive_bytes = 0;     // activation memory with no sharing
+  uint64_t live_bytes = 0;      // the most activation memory in use at once: no plan takes less
 };
 
 // One dispatch of the recorded graph. `gpu_ns` is 0 unless the model was loaded with `profile`.
