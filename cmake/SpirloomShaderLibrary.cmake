@@ -20,14 +20,17 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given
 #   [TEMPLATE_DIRS dir...]     folders of templates, searched before Spirloom's; the last one first
 #   [OVERRIDE]                 its ops replace those of the same name in other libraries
+#   [PACK_ONLY]                make the file alone, for programs that open it as they run
 #   [OUT dir]                  where its products go; <binary dir>/NAME unless given
 #   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
 #
-# Makes the library NAME, static unless BUILD_SHARED_LIBS. A program that links it names `spirloom::FUNCTION()` when it
-# creates a runtime. Without selectors it holds every op of the specs; docs/selective-builds.md says
+# Makes the library NAME, static unless BUILD_SHARED_LIBS. A program that links it names
+# `spirloom::FUNCTION()` when it creates a runtime. The file that it embeds is OUT/shaders.slpack, the
+# target's property SPIRLOOM_PACK; with PACK_ONLY, NAME makes no more, and any program that links
+# spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/selective-builds.md says
 # what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OVERRIDE" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OVERRIDE;PACK_ONLY" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
     "OPS;OPS_YAML;MODELS;DTYPES;STORAGES;SPEC_DIRS;TEMPLATE_DIRS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "spirloom_add_shader_library(${name}): unexpected arguments: "
@@ -84,10 +87,16 @@ function(spirloom_add_shader_library name)
     COMMENT "Compiling shaders of ${arg_LIBRARY}"
     VERBATIM)
 
+  if(arg_PACK_ONLY)
+    add_custom_target(${name} ALL DEPENDS "${out}/shaders.slpack")
+    set_target_properties(${name} PROPERTIES SPIRLOOM_PACK "${out}/shaders.slpack")
+    return()
+  endif()
   set(SPIRLOOM_FUNCTION "${arg_FUNCTION}")
   set(SPIRLOOM_LIBRARY "${arg_LIBRARY}")
   configure_file("${SPIRLOOM_ROOT}/cmake/library.cpp.in" "${out}/library.cpp" @ONLY)
   add_library(${name} "${out}/library.cpp")
+  set_target_properties(${name} PROPERTIES SPIRLOOM_PACK "${out}/shaders.slpack")
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
   _spirloom_describe_library(${name} "${arg_FUNCTION}" "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   target_link_libraries(${name}

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/graph/graph.h"
-#include "runtime/graph/mapped_file.h"
+#include "runtime/mapped_file.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {

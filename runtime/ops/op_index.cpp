@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/ops/registry_reader.h"
+#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {
@@ -26,8 +27,20 @@ Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   return LoadedLibrary{*library, std::move(pack).value(), std::move(registry).value()};
 }
 
-bool ByName(const OpEntry& a, const OpEntry& b) {
-  return std::string_view(a.op->name) < b.op->name;
+Status Clash(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> libraries) {
+  const auto name = [&](const OpEntry& entry) -> const std::string& {
+    return libraries[entry.library].library.name;
+  };
+  if (libraries[a.library].overrides()) {
+    return {StatusCode::kInvalidArgument,
+            Concat({"The shader libraries '", name(a), "' and '", name(b),
+                    "' both override the op '", a.op->name, "'. Leave it out of one."})};
+  }
+  return {StatusCode::kInvalidArgument,
+          Concat({"The op '", a.op->name, "' is in two shader libraries, '", name(a), "' and '",
+                  name(b),
+                  "'. Leave it out of one, or let one override (OVERRIDE where it is built, "
+                  "or ShaderLibrary::overrides)."})};
 }
 
 }  // namespace
@@ -41,19 +54,29 @@ Result<OpIndex> OpIndex::Create(std::span<const ShaderLibrary* const> libraries)
   for (size_t i = 0; i < index.libraries_.size(); ++i) {
     for (const OpInfo& op : index.libraries_[i].registry.ops) index.ops_.push_back({&op, i});
   }
-  std::ranges::stable_sort(index.ops_, ByName);
-  for (size_t i = 1; i < index.ops_.size(); ++i) {
-    const OpEntry& a = index.ops_[i - 1];
-    const OpEntry& b = index.ops_[i];
-    if (std::string_view(a.op->name) != b.op->name) continue;
-    const auto name = [&](const OpEntry& entry) {
-      return index.libraries_[entry.library].library.name;
-    };
-    return Status(StatusCode::kInvalidArgument,
-                  "The op '" + std::string(a.op->name) + "' is in two shader libraries, '" +
-                      name(a) + "' and '" + name(b) + "'. Leave it out of one.");
-  }
+  SPIRLOOM_TRY(index.ChooseAmongLibraries());
   return index;
+}
+
+Status OpIndex::ChooseAmongLibraries() {
+  const auto overrides = [&](const OpEntry& entry) {
+    return libraries_[entry.library].overrides();
+  };
+  std::ranges::stable_sort(ops_, [&](const OpEntry& a, const OpEntry& b) {
+    const int order = std::string_view(a.op->name).compare(b.op->name);
+    return order != 0 ? order < 0 : overrides(a) && !overrides(b);
+  });
+  // The first of the entries of one op counts, if it overrides the others or there are none.
+  std::vector<OpEntry> chosen;
+  for (const OpEntry& entry : ops_) {
+    if (chosen.empty() || std::string_view(chosen.back().op->name) != entry.op->name) {
+      chosen.push_back(entry);
+    } else if (overrides(chosen.back()) == overrides(entry)) {
+      return Clash(chosen.back(), entry, libraries_);
+    }
+  }
+  ops_ = std::move(chosen);
+  return {};
 }
 
 const OpEntry* OpIndex::FindOp(std::string_view name) const {

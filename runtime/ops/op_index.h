@@ -20,6 +20,9 @@ struct LoadedLibrary {
   ShaderLibrary library;
   ShaderPack pack;
   Registry registry;
+
+  // Whether its ops replace those of other libraries.
+  bool overrides() const { return library.overrides || registry.overrides; }
 };
 
 // An op and the library (an index into OpIndex::libraries()) that its kernels' variants are in.
@@ -35,15 +38,16 @@ struct Variant {
   std::span<const uint32_t> spirv;
 };
 
-// The ops of several libraries as one. Immutable, so thread-safe; the libraries' bytes must outlive
-// it.
+// The ops of several libraries as one. Immutable, so thread-safe. Keeps the libraries' bytes, but
+// for those without an owner.
 class OpIndex {
  public:
   OpIndex() = default;  // no ops
   OpIndex(OpIndex&&) = default;
   OpIndex& operator=(OpIndex&&) = default;
-  // Fails with kInvalidArgument when two libraries have the same op (naming it and both) or one is
-  // null; with kInvalidFile for a malformed pack.
+  // Of an op that several libraries have, the one counts whose library overrides. Fails with
+  // kInvalidArgument when none does or two do (naming op and libraries) or a library is null; with
+  // kInvalidFile for a malformed pack.
   static Result<OpIndex> Create(std::span<const ShaderLibrary* const> libraries);
 
   const std::vector<LoadedLibrary>& libraries() const { return libraries_; }
@@ -60,6 +64,8 @@ class OpIndex {
   std::optional<Variant> FindVariant(const OpEntry& entry, uint64_t key) const;
 
  private:
+  Status ChooseAmongLibraries();
+
   std::vector<LoadedLibrary> libraries_;
   std::vector<OpEntry> ops_;
 };

@@ -8,14 +8,14 @@ namespace {
 
 constexpr uint32_t kVersion = 1;
 
-const uint8_t* Bytes(const graph::MappedFile& file) {
+const uint8_t* Bytes(const MappedFile& file) {
   return reinterpret_cast<const uint8_t*>(file.bytes().data());
 }
 
 }  // namespace
 
 Result<CaseFile> CaseFile::Open(const std::string& path) {
-  SPIRLOOM_TRY_ASSIGN(graph::MappedFile mapped, graph::MappedFile::Open(path));
+  SPIRLOOM_TRY_ASSIGN(MappedFile mapped, MappedFile::Open(path));
   flatbuffers::Verifier verifier(Bytes(mapped), mapped.bytes().size(), /*max_depth=*/16,
                                  /*max_tables=*/100'000'000);
   if (!schema::VerifySizePrefixedCasePackBuffer(verifier)) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/graph/mapped_file.h"
+#include "runtime/mapped_file.h"
 #include "schema/cases_generated.h"
 #include "spirloom/status.h"
 
@@ -20,9 +20,9 @@ class CaseFile {
   const schema::CasePack& pack() const;
 
  private:
-  explicit CaseFile(graph::MappedFile file) : file_(std::move(file)) {}
+  explicit CaseFile(MappedFile file) : file_(std::move(file)) {}
 
-  graph::MappedFile file_;
+  MappedFile file_;
 };
 
 }  // namespace spirloom::testing

@@ -10,7 +10,7 @@ from spirloom import graph_file
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, Tensor
 
-from tests.tools.programs import AddModel, Program
+from tests.tools.programs import AddModel, Packs, Program, ReluModel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("spirloom")
     group.addoption("--bin-dir", type=Path, default=ROOT / "build/release/bin")
+    group.addoption("--pack-dir", type=Path, default=ROOT / "build/release/tests/tools")
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +29,23 @@ def spirloom_run(request: pytest.FixtureRequest) -> Program:
 @pytest.fixture(scope="session")
 def spirloom_ops(request: pytest.FixtureRequest) -> Program:
     return Program(request.config.getoption("--bin-dir") / "spirloom-ops")
+
+
+@pytest.fixture(scope="session")
+def packs(request: pytest.FixtureRequest) -> Packs:
+    folder: Path = request.config.getoption("--pack-dir")
+    paths = [folder / f"test_relu_{kind}/shaders.slpack" for kind in ("overriding", "clashing")]
+    return Packs(*paths)
+
+
+@pytest.fixture
+def relu_model(tmp_path: Path) -> ReluModel:
+    """y = relu(x) of f32[5], for x = -2 .. 2."""
+    x, y = (Tensor(name, DType.F32, (5,)) for name in "xy")
+    model = ReluModel(tmp_path / "relu.slg", tmp_path / "x.npy")
+    graph_file.save(Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")]), model.path)
+    np.save(model.x, np.arange(-2, 3, dtype=np.float32))
+    return model
 
 
 @pytest.fixture

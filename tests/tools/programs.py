@@ -36,3 +36,33 @@ class AddModel:
         """The same run with another array as `a`."""
         np.save(self.folder / "a.npy", array)
         return self.good
+
+
+@dataclass(frozen=True, slots=True)
+class ReluModel:
+    """The graph file and its input."""
+
+    path: Path
+    x: Path
+
+    def run(self, program: Program, *options: str | Path) -> list[float]:
+        """What the program computes."""
+        folder = self.path.parent
+        done = program(self.path, "--input", f"x={self.x}", "--output-dir", folder, *options)
+        assert done.returncode == 0, done.stderr
+        y: list[float] = np.load(folder / "y.npy").tolist()
+        return y
+
+    def refused(self, program: Program, *options: str | Path) -> str:
+        """The message of a run that must fail for what the user named."""
+        done = program(self.path, "--input", f"x={self.x}", *options)
+        assert done.returncode == 2, (done.stdout, done.stderr)
+        return done.stderr
+
+
+@dataclass(frozen=True, slots=True)
+class Packs:
+    """Files with a relu that computes -max(x, 0); the one says that it overrides others."""
+
+    overriding: Path
+    clashing: Path

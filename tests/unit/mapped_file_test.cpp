@@ -1,4 +1,4 @@
-#include "runtime/graph/mapped_file.h"
+#include "runtime/mapped_file.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace spirloom::graph {
+namespace spirloom {
 namespace {
 
 std::string WriteTemporary(const std::string& name, const std::string& text) {
@@ -51,4 +51,4 @@ TEST(MappedFile, AFolderIsRefused) {
 }
 
 }  // namespace
-}  // namespace spirloom::graph
+}  // namespace spirloom

@@ -12,7 +12,7 @@ constexpr int kUsageError = 2;
 
 std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_code) {
   OpsArguments arguments;
-  CLI::App app("Lists the operators, kernels and shader variants that this build holds.\n");
+  CLI::App app("Lists the operators, kernels and shader variants of a shader library.\n");
   app.add_flag("--json", arguments.json, "Print JSON instead of a table");
   app.add_option("--op", arguments.op_glob,
                  "Only operators whose name (aten.add.Tensor) or short name (add) matches; * and ? "
@@ -20,6 +20,9 @@ std::optional<OpsArguments> ParseOpsArguments(int argc, char** argv, int* exit_c
       ->type_name("GLOB");
   app.add_option("--extract", arguments.extract, "Write each variant's SPIR-V to DIR/<id>.spv")
       ->type_name("DIR");
+  app.add_option("--library", arguments.library,
+                 "The shader library (.slpack) to look into instead of what is built in")
+      ->type_name("FILE");
   app.footer("Example: spirloom-ops --op '*pool2d' --extract shaders");
   try {
     app.parse(argc, argv);

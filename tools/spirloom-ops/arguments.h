@@ -11,6 +11,7 @@ struct OpsArguments {
   bool json = false;
   std::string op_glob = "*";
   std::string extract;  // a folder; empty: extract nothing
+  std::string library;  // a .slpack file; empty: what is built in
 };
 
 // Parses the command line. Absent when the program is to end at once with `*exit_code`: help was

@@ -1,6 +1,6 @@
-// spirloom-ops: what the shader library of this build holds: ops, kernels, variants and their
-// bytes. Exit codes: 0; 1 for a library that cannot be read; 2 for a wrong command line, a filter
-// that fits nothing, or a folder that cannot be written.
+// spirloom-ops: what a shader library holds, that of this build or a file: ops, kernels, variants
+// and their bytes. Exit codes: 0; 1 for a library that cannot be read; 2 for a wrong command line,
+// a filter that fits nothing, or a folder that cannot be written.
 #include <array>
 #include <cstdio>
 
@@ -18,11 +18,19 @@ int Fail(const std::string& message, int exit_code) {
   return exit_code;
 }
 
+// The library that the command line names.
+Result<ShaderLibrary> OpenLibrary(const OpsArguments& arguments) {
+  if (arguments.library.empty()) return AllShaders();
+  return ShaderLibrary::Open(arguments.library);
+}
+
 int Main(int argc, char** argv) {
   int exit_code = 0;
   const auto arguments = ParseOpsArguments(argc, argv, &exit_code);
   if (!arguments) return exit_code;
-  const std::array<const ShaderLibrary*, 1> libraries = {&AllShaders()};
+  const auto library = OpenLibrary(*arguments);
+  if (!library.ok()) return Fail(library.status().message(), 1);
+  const std::array<const ShaderLibrary*, 1> libraries = {&*library};
   const auto index = ops::OpIndex::Create(libraries);
   if (!index.ok()) return Fail(index.status().message(), 1);
   const auto inventory = TakeInventory(*index, arguments->op_glob);
@@ -31,7 +39,8 @@ int Main(int argc, char** argv) {
     const Status status = ExtractModules(inventory, arguments->extract);
     if (!status.ok()) return Fail(status.message(), 2);
   }
-  const std::string report = arguments->json ? ToJson(inventory, Catalogue()) : ToTable(inventory);
+  const std::string_view catalogue = arguments->library.empty() ? Catalogue() : "{}";
+  const std::string report = arguments->json ? ToJson(inventory, catalogue) : ToTable(inventory);
   std::fputs(report.c_str(), stdout);
   return 0;
 }

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "runtime/graph/graph.h"
-#include "runtime/graph/mapped_file.h"
+#include "runtime/mapped_file.h"
 #include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {
@@ -240,7 +240,7 @@ Result<Array> ParseNpy(std::span<const std::byte> file) {
 }
 
 Result<Array> ReadNpy(const std::string& path) {
-  SPIRLOOM_TRY_ASSIGN(const graph::MappedFile file, graph::MappedFile::Open(path));
+  SPIRLOOM_TRY_ASSIGN(const MappedFile file, MappedFile::Open(path));
   Result<Array> array = ParseNpy(file.bytes());
   if (!array.ok()) return std::move(array).status().While("reading " + path);
   return array;

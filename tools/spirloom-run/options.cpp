@@ -23,6 +23,16 @@ NamedFile SplitInput(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+void AddLibraryOptions(CLI::App& app, Options& options) {
+  app.add_option("--library", options.libraries,
+                 "A shader library (.slpack) to use beside what is built in; repeat for more")
+      ->type_name("FILE");
+  app.add_option("--override", options.overrides,
+                 "The same, with operators that replace those of the same name")
+      ->type_name("FILE");
+  app.add_flag("!--no-builtin", options.builtin, "Use the given libraries alone");
+}
+
 }  // namespace
 
 ParseResult ParseCommandLine(int argc, const char* const* argv) {
@@ -60,6 +70,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--kernel", options.kernels,
                  "A kernel to take wherever it can compute a call; repeat for more")
       ->type_name("NAME");
+  AddLibraryOptions(app, options);
   app.add_option("--cache-dir", options.cache_dir,
                  "Folder of the pipeline cache; 'none' for no cache")
       ->option_text("DIR");

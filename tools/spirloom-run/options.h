@@ -24,6 +24,9 @@ struct Options {
   std::string device;
   Storage storage = Storage::kAuto;
   std::vector<std::string> kernels;
+  std::vector<std::string> libraries;  // .slpack files beside the operators built in
+  std::vector<std::string> overrides;  // the same, whose operators replace others
+  bool builtin = true;                 // the operators built in are there
   std::string cache_dir;
   bool profile = false;
   bool plan = false;

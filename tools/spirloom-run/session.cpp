@@ -12,6 +12,7 @@
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
 #include "tools/spirloom-run/inputs.h"
+#include "tools/spirloom-run/libraries.h"
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
@@ -116,8 +117,9 @@ Status PrintDevices() {
 
 Status RunSession(const Options& options) {
   if (!options.output_dir.empty()) SPIRLOOM_TRY(MakeFolder(options.output_dir));
+  SPIRLOOM_TRY_ASSIGN(const std::vector<ShaderLibrary> libraries, OpenLibraries(options));
   RuntimeOptions runtime_options;
-  runtime_options.libraries = {&AllShaders()};
+  for (const ShaderLibrary& library : libraries) runtime_options.libraries.push_back(&library);
   runtime_options.device = options.device;
   runtime_options.cache_dir = options.cache_dir;
   runtime_options.validation = options.validation;

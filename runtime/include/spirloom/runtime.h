@@ -34,7 +34,8 @@ struct DeviceInfo {
 Result<std::vector<DeviceInfo>> ListDevices();
 
 struct RuntimeOptions {
-  // Operators and kernels. The same op in two libraries is an error that names both.
+  // Operators and kernels; the values may be destroyed after Create(). The same op in two libraries
+  // is an error that names both, unless one of them overrides (ShaderLibrary::overrides).
   std::vector<const ShaderLibrary*> libraries = {};
   // An index into ListDevices() or a part of a device's name. Empty: the environment variable
   // SPIRLOOM_DEVICE, and without it the first of discrete, integrated, other, cpu.

@@ -78,7 +78,48 @@ TEST_F(OpIndexTest, NamesTheOpAndBothLibrariesOfAClash) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
             "The op 'aten.mul.Tensor' is in two shader libraries, 'first' and 'second'. Leave it "
-            "out of one.");
+            "out of one, or let one override (OVERRIDE where it is built, or "
+            "ShaderLibrary::overrides).");
+}
+
+TEST_F(OpIndexTest, AnOverridingLibrarysOpsCount) {
+  PackBytes third_pack = MakePack({0x10}, RegistryOf("third", {"aten.mm", "aten.mul.Tensor"}));
+  using Libraries = std::array<const ShaderLibrary*, 3>;
+  const ShaderLibrary third{"third", third_pack.bytes(), /*overrides=*/true};
+  for (const auto& libraries :
+       {Libraries{&first_, &second_, &third}, Libraries{&third, &second_, &first_}}) {
+    const auto index = OpIndex::Create(libraries);
+    ASSERT_TRUE(index.ok()) << index.status().message();
+    const auto library_of = [&](const char* op) -> const std::string& {
+      return index->libraries()[index->FindOp(op)->library].library.name;
+    };
+    ASSERT_EQ(index->ops().size(), 3U);
+    EXPECT_EQ(library_of("aten.add.Tensor"), "first");
+    EXPECT_EQ(library_of("aten.mm"), "third");
+    EXPECT_EQ(library_of("aten.mul.Tensor"), "third");
+  }
+}
+
+TEST_F(OpIndexTest, APackMaySayThatItOverrides) {
+  second_pack_ = MakePack({0x10}, RegistryOf("second", {"aten.mul.Tensor"}, /*overrides=*/true));
+  second_.pack = second_pack_.bytes();
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const auto index = OpIndex::Create(libraries);
+  ASSERT_TRUE(index.ok()) << index.status().message();
+  EXPECT_EQ(index->FindOp("aten.mul.Tensor")->library, 1U);
+  EXPECT_EQ(index->FindOp("aten.add.Tensor")->library, 0U);
+}
+
+TEST_F(OpIndexTest, TwoThatOverrideTheSameOpClash) {
+  second_pack_ = MakePack({0x10}, RegistryOf("second", {"aten.mul.Tensor"}));
+  second_.pack = second_pack_.bytes();
+  first_.overrides = second_.overrides = true;
+  const std::array<const ShaderLibrary*, 2> libraries = {&first_, &second_};
+  const Status status = OpIndex::Create(libraries).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "The shader libraries 'first' and 'second' both override the op 'aten.mul.Tensor'. "
+            "Leave it out of one.");
 }
 
 TEST_F(OpIndexTest, RefusesNull) {

@@ -1,6 +1,6 @@
 // A file mapped read-only.
-#ifndef SPIRLOOM_RUNTIME_GRAPH_MAPPED_FILE_H_
-#define SPIRLOOM_RUNTIME_GRAPH_MAPPED_FILE_H_
+#ifndef SPIRLOOM_RUNTIME_MAPPED_FILE_H_
+#define SPIRLOOM_RUNTIME_MAPPED_FILE_H_
 
 #include <cstddef>
 #include <span>
@@ -8,7 +8,7 @@
 
 #include "spirloom/status.h"
 
-namespace spirloom::graph {
+namespace spirloom {
 
 // Owns a read-only mapping of a whole file; unmapped on destruction. The bytes are the file's, so a
 // file that another process truncates meanwhile makes reads of the lost part fail with SIGBUS.
@@ -33,6 +33,6 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-}  // namespace spirloom::graph
+}  // namespace spirloom
 
-#endif  // SPIRLOOM_RUNTIME_GRAPH_MAPPED_FILE_H_
+#endif  // SPIRLOOM_RUNTIME_MAPPED_FILE_H_

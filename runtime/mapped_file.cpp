@@ -1,4 +1,4 @@
-#include "runtime/graph/mapped_file.h"
+#include "runtime/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace spirloom::graph {
+namespace spirloom {
 namespace {
 
 class FileDescriptor {
@@ -64,4 +64,4 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
 }
 
-}  // namespace spirloom::graph
+}  // namespace spirloom
