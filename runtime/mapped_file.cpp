@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace spirloom {
 namespace {
 
@@ -30,8 +32,8 @@ Status SystemError(const std::string& path, int error) {
   StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
                     : error == ENOMEM                   ? StatusCode::kOutOfMemory
                                                         : StatusCode::kInvalidFile;
-  return Status(
-      code, "File '" + path + "' cannot be read: " + std::generic_category().message(error) + ".");
+  return Error(code,
+               {"File '", path, "' cannot be read: ", std::generic_category().message(error), "."});
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   struct stat info = {};
   if (fstat(file.get(), &info) != 0) return SystemError(path, errno);
   if (!S_ISREG(info.st_mode)) {
-    return Status(StatusCode::kInvalidFile, "'" + path + "' is not a regular file.");
+    return InvalidFile({"'", path, "' is not a regular file."});
   }
   if (info.st_size == 0) return MappedFile(nullptr, 0);
   const auto size = static_cast<size_t>(info.st_size);

@@ -24,4 +24,26 @@ const char* StatusCodeName(StatusCode code) {
   return "unknown";
 }
 
+Status::Status(StatusCode code, std::string message) {
+  if (code != StatusCode::kOk) error_.reset(new Error{code, std::move(message)});
+}
+
+Status::Status(const Status& other) : Status(other.code(), other.message()) {}
+
+Status& Status::operator=(const Status& other) { return *this = Status(other); }
+
+StatusCode Status::code() const { return ok() ? StatusCode::kOk : error_->code; }
+
+const std::string& Status::message() const {
+  static const std::string kNone;
+  return ok() ? kNone : error_->message;
+}
+
+Status Status::While(std::string_view what) && {
+  if (!ok()) error_->message.append("\n - While ").append(what).append(".");
+  return std::move(*this);
+}
+
+void Status::Delete::operator()(Error* error) const { delete error; }
+
 }  // namespace spirloom

@@ -3,12 +3,12 @@
 namespace spirloom {
 
 void TextPiece::AppendTo(std::string& text) const {
-  if (!is_number_) {
-    text += text_;
-  } else if (is_signed_) {
-    text += std::to_string(static_cast<int64_t>(value_));
+  if (kind_ == kUnsigned) {
+    text += std::to_string(number_);
+  } else if (kind_ == kSigned) {
+    text += std::to_string(static_cast<int64_t>(number_));
   } else {
-    text += std::to_string(value_);
+    text.append(text_, static_cast<size_t>(kind_));
   }
 }
 

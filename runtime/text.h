@@ -11,23 +11,28 @@
 
 namespace spirloom {
 
-// A text or a number; refers to the text.
+// A text or a whole number; refers to the text. Two words, so that lists of them are cheap to make.
 class TextPiece {
  public:
-  TextPiece(const char* text) : text_(text) {}         // NOLINT: implicit by design
-  TextPiece(std::string_view text) : text_(text) {}    // NOLINT
-  TextPiece(const std::string& text) : text_(text) {}  // NOLINT
-  TextPiece(std::unsigned_integral auto value) : value_(value), is_number_(true) {}  // NOLINT
-  TextPiece(std::signed_integral auto value)                                         // NOLINT
-      : value_(static_cast<uint64_t>(value)), is_number_(true), is_signed_(true) {}
+  TextPiece(const char* text) : TextPiece(std::string_view(text)) {}         // NOLINT: by design
+  TextPiece(const std::string& text) : TextPiece(std::string_view(text)) {}  // NOLINT
+  TextPiece(std::string_view text)                                           // NOLINT
+      : text_(text.data()), kind_(static_cast<int64_t>(text.size())) {}
+  TextPiece(std::unsigned_integral auto value) : number_(value), kind_(kUnsigned) {}  // NOLINT
+  TextPiece(std::signed_integral auto value)                                          // NOLINT
+      : number_(static_cast<uint64_t>(value)), kind_(kSigned) {}
 
   void AppendTo(std::string& text) const;
 
  private:
-  std::string_view text_;
-  uint64_t value_ = 0;
-  bool is_number_ = false;
-  bool is_signed_ = false;
+  static constexpr int64_t kUnsigned = -1;
+  static constexpr int64_t kSigned = -2;
+
+  union {
+    const char* text_;
+    uint64_t number_;
+  };
+  int64_t kind_;  // the text's length, or which number it is
 };
 
 // E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).

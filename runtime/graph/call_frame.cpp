@@ -1,5 +1,7 @@
 #include "runtime/graph/call_frame.h"
 
+#include "runtime/error.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -33,17 +35,16 @@ ArgKind KindOf(ops::ArgType type) {
 
 Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
   if (args.size() != op.args.size()) {
-    return Status(StatusCode::kInvalidFile, "Number of arguments (" + std::to_string(args.size()) +
-                                                ") differs from that of " + op.name + " (" +
-                                                std::to_string(op.args.size()) + ").");
+    return Error(StatusCode::kInvalidFile,
+                 {"Number of arguments (", args.size(), ") differs from that of ", op.name, " (",
+                  op.args.size(), ")."});
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const ArgKind wanted = KindOf(op.args[i].type);
     if (args[i].kind == wanted) continue;
     if (args[i].kind == ArgKind::kNone && op.args[i].optional) continue;
-    return Status(StatusCode::kInvalidFile, std::string("Argument ") + op.args[i].name + " of " +
-                                                op.name + " is a " + Name(wanted) + ", not " +
-                                                Name(args[i].kind) + ".");
+    return InvalidFile({"Argument ", op.args[i].name, " of ", op.name, " is a ", Name(wanted),
+                        ", not ", Name(args[i].kind), "."});
   }
   return Status();
 }
@@ -93,7 +94,7 @@ Result<uint32_t> CallFrame::Find(const ops::TensorDesc* tensor) const {
       if (&tensors_[candidate].desc == tensor) return candidate;
     }
   }
-  return Status(StatusCode::kInternal, "A formula returns a tensor that is not of its call.");
+  return Error(StatusCode::kInternal, {"A formula returns a tensor that is not of its call."});
 }
 
 Result<Arg> CallFrame::ToArg(const ops::Value& value, ops::ArgType type) const {

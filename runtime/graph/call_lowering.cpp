@@ -1,5 +1,6 @@
 #include "runtime/graph/call_lowering.h"
 
+#include "runtime/error.h"
 #include "runtime/graph/tensor_size.h"
 #include "runtime/ops/call_formulas.h"
 
@@ -99,11 +100,11 @@ Status CallLowering::NoteFailure(const ops::OpInfo& op, const KernelSearch& sear
     case ChoiceFailure::kWhen:
       break;
   }
-  return Status(StatusCode::kUnsupported,
-                std::string("No kernel of ") + op.name +
-                    (search.failure == ChoiceFailure::kWhen
-                         ? " can compute this call."
-                         : " has a storage that can hold this call's tensors."));
+  return Error(StatusCode::kUnsupported,
+               {"No kernel of ", op.name,
+                (search.failure == ChoiceFailure::kWhen
+                     ? " can compute this call."
+                     : " has a storage that can hold this call's tensors.")});
 }
 
 Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
@@ -123,7 +124,7 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   std::vector<Arg> args = CopyArgs(tensor, desc.dtype);
   SPIRLOOM_TRY(CheckArgs(*op->op, args));
   if (op->op->outputs.size() != 1) {
-    return Status(StatusCode::kInternal, std::string(kCopyOp) + " has not one output.");
+    return Error(StatusCode::kInternal, {kCopyOp, " has not one output."});
   }
   SPIRLOOM_TRY(Lower(*op, std::move(args), {output}, {{from, storage}}, name));
   if (!plan_.tensors[output].is_constant) ++plan_.layout_copies;

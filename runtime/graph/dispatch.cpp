@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/graph/call_frame.h"
 #include "runtime/ops/call_formulas.h"
 #include "runtime/ops/image_types.h"
@@ -25,7 +26,7 @@ class Builder {
       Status status = node.op == nullptr ? AddCopy(i) : AddDispatches(i);
       const std::string op = node.op == nullptr ? "copy" : node.op->op->name;
       SPIRLOOM_TRY(
-          std::move(status).While("dispatching node " + Quote(node.name) + " (" + op + ")"));
+          std::move(status).While(Concat({"dispatching node ", Quote(node.name), " (", op, ")"})));
     }
     return std::move(list_);
   }
@@ -52,9 +53,8 @@ class Builder {
     const int64_t repeat = formulas.Repeat(kernel);
     SPIRLOOM_TRY(formulas.status());
     if (repeat < 0 || repeat > kMaxRepeat) {
-      return Status(StatusCode::kUnsupported, "Number of dispatches (" + std::to_string(repeat) +
-                                                  ") is not within 0 and " +
-                                                  std::to_string(kMaxRepeat) + ".");
+      return Error(StatusCode::kUnsupported,
+                   {"Number of dispatches (", repeat, ") is not within 0 and ", kMaxRepeat, "."});
     }
     for (int64_t i = 0; i < repeat; ++i) {
       std::array<int64_t, 3> invocations{0, 0, 0};
@@ -93,18 +93,17 @@ class Builder {
       const ops::OperandInfo& operand = node.kernel->operands[k];
       const size_t element = operand.list ? static_cast<size_t>(i) : 0;
       if (element >= node.operands[k].size()) {
-        return Status(StatusCode::kInternal,
-                      "Dispatch " + std::to_string(i) + " binds an element of " + operand.name +
-                          ", which has " + std::to_string(node.operands[k].size()) + ".");
+        return Error(StatusCode::kInternal, {"Dispatch ", i, " binds an element of ", operand.name,
+                                             ", which has ", node.operands[k].size(), "."});
       }
       const uint32_t tensor = node.operands[k][element];
       const Storage bound = ops::StorageOf(BindingTypeOf(node, k));
       const Storage storage =
           tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();
       if (bound != storage) {
-        return Status(StatusCode::kInternal, "Variant " + std::string(node.variant.name) +
-                                                 " binds " + operand.name + " as a " + Name(bound) +
-                                                 ", but the tensor is in a " + Name(storage) + ".");
+        return Error(StatusCode::kInternal,
+                     {"Variant ", node.variant.name, " binds ", operand.name, " as a ", Name(bound),
+                      ", but the tensor is in a ", Name(storage), "."});
       }
       tensors.push_back(tensor);
     }
@@ -165,9 +164,9 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
   std::array<uint64_t, 3> groups{};
   for (size_t i = 0; i < 3; ++i) {
     if (invocations[i] < 0 || invocations[i] > kMaxInvocations) {
-      return Status(StatusCode::kUnsupported, "Grid (" + std::to_string(invocations[i]) +
-                                                  " invocations in dimension " + std::to_string(i) +
-                                                  ") is not within 0 and 2147483647.");
+      return Error(StatusCode::kUnsupported,
+                   {"Grid (", invocations[i], " invocations in dimension ", i,
+                    ") is not within 0 and 2147483647."});
     }
     groups[i] = (static_cast<uint64_t>(invocations[i]) + workgroup[i] - 1) / workgroup[i];
   }
@@ -180,10 +179,9 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
   std::array<uint32_t, 3> counts{};
   for (size_t i = 0; i < 3; ++i) {
     if (groups[i] > device.max_group_count[i]) {
-      return Status(StatusCode::kUnsupported,
-                    "Grid (" + std::to_string(groups[i]) + " groups in dimension " +
-                        std::to_string(i) + ") exceeds the device's maxComputeWorkGroupCount (" +
-                        std::to_string(device.max_group_count[i]) + ").");
+      return Error(StatusCode::kUnsupported, {"Grid (", groups[i], " groups in dimension ", i,
+                                              ") exceeds the device's maxComputeWorkGroupCount (",
+                                              device.max_group_count[i], ")."});
     }
     counts[i] = static_cast<uint32_t>(groups[i]);
   }

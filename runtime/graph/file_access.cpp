@@ -1,9 +1,11 @@
 #include "runtime/graph/file_access.h"
 
+#include "runtime/text.h"
+
 namespace spirloom::graph {
 
 Status ReadBudget::Spend(size_t bytes) {
-  if (bytes > left_) return InvalidFile("Graph file expands to too much data for its size.");
+  if (bytes > left_) return InvalidFile({"Graph file expands to too much data for its size."});
   left_ -= bytes;
   return Status();
 }
@@ -13,8 +15,7 @@ Status ReadBudget::ReadString(const flatbuffers::String* source, std::string& ta
   if (source == nullptr) return Status();
   constexpr size_t kMaxLength = 4096;
   if (source->size() > kMaxLength) {
-    return InvalidFile(std::string("Length (") + std::to_string(source->size()) + ") of " + what +
-                       " exceeds " + std::to_string(kMaxLength) + ".");
+    return InvalidFile({"Length (", source->size(), ") of ", what, " exceeds ", kMaxLength, "."});
   }
   SPIRLOOM_TRY(Spend(source->size()));
   target.assign(source->c_str(), source->size());

@@ -6,16 +6,12 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <utility>
 
+#include "runtime/error.h"
 #include "schema/graph_generated.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
-
-inline Status InvalidFile(std::string message) {
-  return Status(StatusCode::kInvalidFile, std::move(message));
-}
 
 // Element i of a vector of numbers. The verifier does not check the alignment of elements.
 template <typename T>

@@ -1,5 +1,7 @@
 #include "runtime/graph/graph.h"
 
+#include "runtime/text.h"
+
 namespace spirloom::graph {
 
 const char* Name(ArgKind kind) {
@@ -32,12 +34,12 @@ std::string Quote(std::string_view name) {
     quoted += byte < 0x20 || byte == 0x7f ? '?' : c;
   }
   if (name.size() > kMaxShown) quoted += "...";
-  return quoted + "'";
+  return Concat({quoted, "'"});
 }
 
 std::string DescribeTensor(const Tensor& tensor, size_t index) {
-  const std::string text = "tensor " + std::to_string(index);
-  return tensor.name.empty() ? text : text + " (" + Quote(tensor.name) + ")";
+  const std::string text = Concat({"tensor ", index});
+  return tensor.name.empty() ? text : Concat({text, " (", Quote(tensor.name), ")"});
 }
 
 std::string DescribeTensor(const Graph& graph, size_t index) {
@@ -47,8 +49,8 @@ std::string DescribeTensor(const Graph& graph, size_t index) {
 std::string DescribeNode(const Node& node, size_t index) {
   std::string op = Quote(node.op);
   op = op.substr(1, op.size() - 2);
-  return "node " + std::to_string(index) + " (" +
-         (node.name.empty() ? "" : Quote(node.name) + ", ") + op + ")";
+  return Concat(
+      {"node ", index, " (", (node.name.empty() ? "" : Concat({Quote(node.name), ", "})), op, ")"});
 }
 
 }  // namespace spirloom::graph

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/error.h"
 #include "runtime/graph/file_access.h"
 #include "runtime/graph/graph_reader.h"
 
@@ -18,7 +19,7 @@ constexpr size_t kSizePrefixBytes = 4;
 Status CheckBareName(const std::string& name) {
   if (name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-    return InvalidFile("constants_file (" + Quote(name) + ") is not a bare file name.");
+    return InvalidFile({"constants_file (", Quote(name), ") is not a bare file name."});
   }
   return Status();
 }
@@ -28,18 +29,16 @@ Result<std::span<const std::byte>> FlatBufferPart(std::span<const std::byte> fil
   uint32_t size = 0;
   constexpr size_t kLeast = kSizePrefixBytes + 8;  // root offset and identifier
   if (file.size() < kLeast) {
-    return InvalidFile("File of " + std::to_string(file.size()) +
-                       " bytes is too short for a graph.");
+    return InvalidFile({"File of ", file.size(), " bytes is too short for a graph."});
   }
   if (std::memcmp(file.data() + 8, schema::GraphIdentifier(), 4) != 0) {
-    return InvalidFile("File is not a Spirloom graph: the identifier 'SLG1' is missing.");
+    return InvalidFile({"File is not a Spirloom graph: the identifier 'SLG1' is missing."});
   }
   for (size_t i = 0; i < kSizePrefixBytes; ++i) {
     size |= static_cast<uint32_t>(file[i]) << (8 * i);
   }
   if (size > file.size() - kSizePrefixBytes || size >= FLATBUFFERS_MAX_BUFFER_SIZE - 64) {
-    return InvalidFile("Graph of " + std::to_string(size) + " bytes exceeds the file (" +
-                       std::to_string(file.size()) + " bytes).");
+    return InvalidFile({"Graph of ", size, " bytes exceeds the file (", file.size(), " bytes)."});
   }
   return file.first(size + kSizePrefixBytes);
 }
@@ -47,14 +46,13 @@ Result<std::span<const std::byte>> FlatBufferPart(std::span<const std::byte> fil
 Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(buffer.data()), buffer.size());
   if (!schema::VerifySizePrefixedGraphBuffer(verifier)) {
-    return InvalidFile("Graph is malformed: FlatBuffers verification fails.");
+    return InvalidFile({"Graph is malformed: FlatBuffers verification fails."});
   }
   const schema::Graph* graph = schema::GetSizePrefixedGraph(buffer.data());
   if (graph->version() != kVersion) {
-    return Status(StatusCode::kUnsupported, "Graph version (" + std::to_string(graph->version()) +
-                                                ") differs from the one this runtime reads (" +
-                                                std::to_string(kVersion) +
-                                                "). Import the model again.");
+    return Error(StatusCode::kUnsupported, {"Graph version (", graph->version(),
+                                            ") differs from the one this runtime reads (", kVersion,
+                                            "). Import the model again."});
   }
   return graph;
 }
@@ -77,9 +75,9 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
     const std::string name = source->constants_file()->str();
     SPIRLOOM_TRY(CheckBareName(name));
     if (!constants_file.has_value()) {
-      return Status(StatusCode::kInvalidArgument,
-                    "Graph keeps its constants in the file " + Quote(name) +
-                        ", which a graph loaded from memory cannot name.");
+      return Error(StatusCode::kInvalidArgument,
+                   {"Graph keeps its constants in the file ", Quote(name),
+                    ", which a graph loaded from memory cannot name."});
     }
     constants = *constants_file;
   } else {
@@ -92,7 +90,7 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
 
 Result<LoadedGraph> LoadGraphFile(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(MappedFile file, MappedFile::Open(path));
-  const std::string context = "reading " + path;
+  const std::string context = Concat({"reading ", path});
   Result<std::span<const std::byte>> buffer = FlatBufferPart(file.bytes());
   if (!buffer.ok()) return std::move(buffer).status().While(context);
   Result<const schema::Graph*> source = Verify(*buffer);

@@ -7,6 +7,7 @@
 #include "runtime/graph/node_reader.h"
 #include "runtime/graph/tensor_reader.h"
 #include "runtime/graph/tensor_scope.h"
+#include "runtime/text.h"
 
 namespace spirloom::graph {
 namespace {
@@ -27,9 +28,9 @@ class Reader {
   // The name under which a user passes or receives the tensor.
   Status CheckInterfaceName(uint32_t tensor, std::set<std::string>& names) const {
     const std::string& name = graph_.tensors[tensor].name;
-    if (name.empty()) return InvalidFile("Tensor " + std::to_string(tensor) + " has no name.");
+    if (name.empty()) return InvalidFile({"Tensor ", tensor, " has no name."});
     if (!names.insert(name).second) {
-      return InvalidFile("Name " + Quote(name) + " stands for two tensors.");
+      return InvalidFile({"Name ", Quote(name), " stands for two tensors."});
     }
     return Status();
   }
@@ -38,11 +39,11 @@ class Reader {
     std::set<std::string> names;
     for (size_t i = 0; i < CountOf(source_.inputs()); ++i) {
       const uint32_t tensor = ElementAt(*source_.inputs(), i);
-      const std::string context = "reading input " + std::to_string(i);
+      const std::string context = Concat({"reading input ", i});
       SPIRLOOM_TRY(scope_.CheckIndex(tensor).While(context));
       SPIRLOOM_TRY(CheckInterfaceName(tensor, names).While(context));
       if (scope_.IsDefined(tensor)) {
-        return InvalidFile(DescribeTensor(graph_, tensor) + " is a constant.").While(context);
+        return InvalidFile({DescribeTensor(graph_, tensor), " is a constant."}).While(context);
       }
       scope_.Define(tensor);
       graph_.inputs.push_back(tensor);
@@ -56,7 +57,7 @@ class Reader {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto* source = source_.nodes()->Get(static_cast<flatbuffers::uoffset_t>(i));
       Node& node = graph_.nodes[i];
-      SPIRLOOM_TRY(reader.Read(*source, node).While("reading " + DescribeNode(node, i)));
+      SPIRLOOM_TRY(reader.Read(*source, node).While(Concat({"reading ", DescribeNode(node, i)})));
     }
     return Status();
   }
@@ -67,10 +68,10 @@ class Reader {
     std::set<uint32_t> seen;
     for (size_t i = 0; i < CountOf(source_.outputs()); ++i) {
       const uint32_t tensor = ElementAt(*source_.outputs(), i);
-      const std::string context = "reading output " + std::to_string(i);
+      const std::string context = Concat({"reading output ", i});
       SPIRLOOM_TRY(scope_.CheckIndex(tensor).While(context));
       if (!scope_.IsDefined(tensor)) {
-        return InvalidFile("Nothing defines " + DescribeTensor(graph_, tensor) + ".")
+        return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."})
             .While(context);
       }
       if (seen.insert(tensor).second) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/error.h"
 #include "runtime/ops/call_formulas.h"
 #include "runtime/ops/capability.h"
 
@@ -39,9 +40,9 @@ Status CheckAgreement(const ops::KernelInfo& kernel, const ops::Variant& variant
       row.constant_count == kernel.constants.size()) {
     return Status();
   }
-  return Status(StatusCode::kInternal, "Variant " + std::string(variant.name) +
-                                           " and the registry disagree on bindings, push constants "
-                                           "or specialisation constants.");
+  return Error(StatusCode::kInternal, {"Variant ", variant.name,
+                                       " and the registry disagree on bindings, push constants "
+                                       "or specialisation constants."});
 }
 
 std::string Join(const std::vector<std::string>& names) {
@@ -54,7 +55,7 @@ std::string Join(const std::vector<std::string>& names) {
 std::string Lacking(const ops::VariantRow& row, const DeviceTraits& device) {
   std::vector<std::string> names = ops::CapabilityNames(row.needs & ~device.capabilities);
   if (row.vulkan_minor > device.vulkan_minor) {
-    names.insert(names.begin(), "Vulkan 1." + std::to_string(row.vulkan_minor));
+    names.insert(names.begin(), Concat({"Vulkan 1.", row.vulkan_minor}));
   }
   return Join(names);
 }
@@ -91,7 +92,7 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op
   const std::string lacking = Lacking(*variant->row, device);
   if (!lacking.empty()) {
     search.failure = ChoiceFailure::kDevice;
-    search.lacking = std::string(variant->name) + " needs " + lacking;
+    search.lacking = Concat({variant->name, " needs ", lacking});
     return search;
   }
   search.choice = {&kernel, *variant};

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/error.h"
 #include "runtime/graph/call_lowering.h"
 #include "runtime/graph/dead_nodes.h"
 #include "runtime/graph/tensor_size.h"
@@ -25,12 +26,12 @@ class Lowering {
     AddSources();
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       calls_.SetNode(DescribeNode(graph_.nodes[i], i));
-      SPIRLOOM_TRY(LowerNode(graph_.nodes[i]).While("preparing " + calls_.node()));
+      SPIRLOOM_TRY(LowerNode(graph_.nodes[i]).While(Concat({"preparing ", calls_.node()})));
     }
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-      calls_.SetNode("output " + std::to_string(i));
-      SPIRLOOM_TRY(AddOutput(i).While("preparing " + calls_.node()));
+      calls_.SetNode(Concat({"output ", i}));
+      SPIRLOOM_TRY(AddOutput(i).While(Concat({"preparing ", calls_.node()})));
     }
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
     RemoveDeadNodes(calls_.plan());
@@ -117,18 +118,17 @@ class Lowering {
   Status CheckOutputs(const ops::OpInfo& op, const std::vector<Arg>& args,
                       const std::vector<uint32_t>& outputs) {
     if (outputs.size() != op.outputs.size()) {
-      return Status(StatusCode::kInvalidFile, "Number of outputs (" +
-                                                  std::to_string(outputs.size()) +
-                                                  ") differs from that of " + op.name + " (" +
-                                                  std::to_string(op.outputs.size()) + ").");
+      return Error(StatusCode::kInvalidFile,
+                   {"Number of outputs (", outputs.size(), ") differs from that of ", op.name, " (",
+                    op.outputs.size(), ")."});
     }
     SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(op, args));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const ops::TensorDesc& declared = calls_.tensor(outputs[i]).desc;
       if (declared.dtype == inferred[i].dtype && declared.shape == inferred[i].shape) continue;
-      return Status(StatusCode::kInvalidFile, "Output " + std::to_string(i) + " is declared as " +
-                                                  Describe(declared) + ", but " + op.name +
-                                                  " computes " + Describe(inferred[i]) + ".");
+      return Error(StatusCode::kInvalidFile,
+                   {"Output ", i, " is declared as ", Describe(declared), ", but ", op.name,
+                    " computes ", Describe(inferred[i]), "."});
     }
     return Status();
   }

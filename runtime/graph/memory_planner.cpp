@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/graph/lifetime_index.h"
 
 namespace spirloom::graph {
@@ -175,9 +176,9 @@ std::vector<size_t> LargestFirst(std::span<const MemoryRequest> requests) {
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block) {
   for (const MemoryRequest& request : requests) {
     if (request.size > max_block) {
-      return Status(StatusCode::kOutOfMemory, "Tensor size (" + std::to_string(request.size) +
-                                                  ") exceeds the largest allocation (" +
-                                                  std::to_string(max_block) + ") of the device.");
+      return Error(StatusCode::kOutOfMemory,
+                   {"Tensor size (", request.size, ") exceeds the largest allocation (", max_block,
+                    ") of the device."});
     }
   }
   Planner planner(requests, max_block);

@@ -5,6 +5,7 @@
 
 #include "runtime/graph/graph_loader.h"
 #include "runtime/graph/model_state.h"
+#include "runtime/text.h"
 
 namespace spirloom {
 namespace {
@@ -30,7 +31,7 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
   const Clock::time_point start = Clock::now();
   SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph loaded, graph::LoadGraphFile(path));
   auto state = Build(runtime, loaded.graph, options, start);
-  if (!state.ok()) return std::move(state).status().While("loading " + path);
+  if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
   return Model(std::move(state).value());
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "runtime/error.h"
 #include "runtime/graph/model_state.h"
 
 namespace spirloom::internal {
@@ -9,18 +10,17 @@ namespace {
 
 Status CheckCount(const char* what, size_t count, size_t wanted) {
   if (count == wanted) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                std::string("Number of ") + what + "s (" + std::to_string(count) +
-                    ") differs from the model's (" + std::to_string(wanted) + ").");
+  return Status(
+      StatusCode::kInvalidArgument,
+      Concat({"Number of ", what, "s (", count, ") differs from the model's (", wanted, ")."}));
 }
 
 Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
   if (size == info.size) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                std::string("Size (") + std::to_string(size) + " bytes) of " + what + " " +
-                    graph::Quote(info.name) + " differs from the model's (" +
-                    std::to_string(info.size) + " bytes, " + LongName(info.dtype) + " " +
-                    ToString(info.shape) + ").");
+  return Error(StatusCode::kInvalidArgument,
+               {"Size (", size, " bytes) of ", what, " ", graph::Quote(info.name),
+                " differs from the model's (", info.size, " bytes, ", LongName(info.dtype), " ",
+                ToString(info.shape), ")."});
 }
 
 Status CheckInputs(const ModelState& state, std::span<const std::span<const std::byte>> inputs) {

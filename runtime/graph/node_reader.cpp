@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "runtime/text.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -13,10 +15,8 @@ static_assert(static_cast<int>(schema::ArgKind::MAX) == static_cast<int>(ArgKind
 
 Status CheckCount(ArgKind kind, const char* what, size_t count, size_t least, size_t most) {
   if (count >= least && count <= most) return Status();
-  return InvalidFile(std::string("Argument of kind ") + Name(kind) + " has " +
-                     std::to_string(count) + " " + what + " instead of " +
-                     (least == most ? std::to_string(least) : "at most " + std::to_string(most)) +
-                     ".");
+  return InvalidFile({"Argument of kind ", Name(kind), " has ", count, " ", what, " instead of ",
+                      (least == most ? std::to_string(least) : Concat({"at most ", most})), "."});
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ Status NodeReader::ReadArgTensors(const schema::Arg& source, Arg& arg) {
     const uint32_t tensor = ElementAt(*source.tensors(), i);
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (!scope_.IsDefined(tensor)) {
-      return InvalidFile(DescribeTensor(graph_, tensor) +
-                         " is read before anything defines it; nodes are topologically sorted.");
+      return InvalidFile({DescribeTensor(graph_, tensor),
+                          " is read before anything defines it; nodes are topologically sorted."});
     }
     arg.tensors.push_back(tensor);
   }
@@ -48,15 +48,14 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
     arg.ints.push_back(ElementAt(*source.ints(), i));
   }
   if (arg.kind == ArgKind::kBool && arg.ints[0] != 0 && arg.ints[0] != 1) {
-    return InvalidFile("Bool (" + std::to_string(arg.ints[0]) + ") is not 0 or 1.");
+    return InvalidFile({"Bool (", arg.ints[0], ") is not 0 or 1."});
   }
   return Status();
 }
 
 Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {
   if (source.kind() > schema::ArgKind::MAX) {
-    return InvalidFile("Kind (" + std::to_string(static_cast<int>(source.kind())) +
-                       ") is not one of 0 to 7.");
+    return InvalidFile({"Kind (", static_cast<int>(source.kind()), ") is not one of 0 to 7."});
   }
   arg.kind = static_cast<ArgKind>(source.kind());
   switch (arg.kind) {
@@ -84,7 +83,7 @@ Status NodeReader::ReadArgs(const schema::Node& source, Node& node) {
   node.args.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const auto* arg = source.args()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(ReadArg(*arg, node.args[i]).While("reading argument " + std::to_string(i)));
+    SPIRLOOM_TRY(ReadArg(*arg, node.args[i]).While(Concat({"reading argument ", i})));
   }
   return Status();
 }
@@ -96,8 +95,8 @@ Status NodeReader::ReadOutputs(const schema::Node& source, Node& node) {
     const uint32_t tensor = ElementAt(*source.outputs(), i);
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     if (scope_.IsDefined(tensor)) {
-      return InvalidFile(DescribeTensor(graph_, tensor) +
-                         " is already an input, a constant or another node's output.");
+      return InvalidFile({DescribeTensor(graph_, tensor),
+                          " is already an input, a constant or another node's output."});
     }
     scope_.Define(tensor);
     node.outputs.push_back(tensor);
@@ -108,7 +107,7 @@ Status NodeReader::ReadOutputs(const schema::Node& source, Node& node) {
 Status NodeReader::Read(const schema::Node& source, Node& node) {
   SPIRLOOM_TRY(budget_.ReadString(source.op(), node.op, "the op"));
   SPIRLOOM_TRY(budget_.ReadString(source.name(), node.name, "the name"));
-  if (node.op.empty()) return InvalidFile("Op is empty.");
+  if (node.op.empty()) return InvalidFile({"Op is empty."});
   SPIRLOOM_TRY(ReadArgs(source, node));
   return ReadOutputs(source, node);
 }

@@ -1,4 +1,5 @@
 // How the operands of a node are bound: in which storage, and in which packed form.
+#include "runtime/error.h"
 #include "runtime/graph/call_key.h"
 #include "runtime/graph/call_lowering.h"
 #include "runtime/ops/call_formulas.h"
@@ -14,9 +15,8 @@ Result<std::vector<Arg>> PackArgs(const ops::OperandInfo& operand, const ops::Op
   formulas.PackArgs(operand, values);
   SPIRLOOM_TRY(formulas.status());
   if (values.size() != pack_op.args.size()) {
-    return Status(StatusCode::kInternal, std::string("Packing of ") + operand.name + " and " +
-                                             pack_op.name +
-                                             " disagree on the number of arguments.");
+    return Error(StatusCode::kInternal, {"Packing of ", operand.name, " and ", pack_op.name,
+                                         " disagree on the number of arguments."});
   }
   std::vector<Arg> args;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -83,10 +83,10 @@ Status CallLowering::CheckBufferSizes(const PlanNode& node) const {
           bound.buffer_size() <= device_.max_storage_buffer_range) {
         continue;
       }
-      return Status(StatusCode::kUnsupported,
-                    "Size (" + std::to_string(bound.buffer_size()) + ") of tensor " +
-                        Quote(bound.name) + " exceeds the device's maxStorageBufferRange (" +
-                        std::to_string(device_.max_storage_buffer_range) + ").");
+      return Error(StatusCode::kUnsupported,
+                   {"Size (", bound.buffer_size(), ") of tensor ", Quote(bound.name),
+                    " exceeds the device's maxStorageBufferRange (",
+                    device_.max_storage_buffer_range, ")."});
     }
   }
   return Status();
@@ -112,8 +112,7 @@ Result<uint32_t> CallLowering::AddPacked(const ops::OpEntry& op, std::vector<Arg
                                          Storage storage, const std::string& name) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<ops::TensorDesc> outputs, Infer(*op.op, args));
   if (outputs.size() != 1) {
-    return Status(StatusCode::kInternal,
-                  std::string("Packing op ") + op.op->name + " has not one output.");
+    return Error(StatusCode::kInternal, {"Packing op ", op.op->name, " has not one output."});
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, outputs[0]));
   std::vector<StorageChoice> choices;

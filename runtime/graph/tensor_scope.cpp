@@ -1,5 +1,7 @@
 #include "runtime/graph/tensor_scope.h"
 
+#include "runtime/error.h"
+
 namespace spirloom::graph {
 
 TensorScope::TensorScope(const Graph& graph) : graph_(graph) {
@@ -8,9 +10,8 @@ TensorScope::TensorScope(const Graph& graph) : graph_(graph) {
 
 Status TensorScope::CheckIndex(uint32_t tensor) const {
   if (tensor < graph_.tensors.size()) return Status();
-  return Status(StatusCode::kInvalidFile, "Tensor index (" + std::to_string(tensor) +
-                                              ") is out of range of " +
-                                              std::to_string(graph_.tensors.size()) + " tensors.");
+  return InvalidFile(
+      {"Tensor index (", tensor, ") is out of range of ", graph_.tensors.size(), " tensors."});
 }
 
 }  // namespace spirloom::graph

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/error.h"
+
 namespace spirloom::graph {
 
 std::string Describe(const ops::TensorDesc& desc) {
-  return std::string(LongName(desc.dtype)) + " " +
-         ToString(Shape(desc.shape.begin(), desc.shape.end()));
+  return Concat({LongName(desc.dtype), " ", ToString(Shape(desc.shape.begin(), desc.shape.end()))});
 }
 
 Result<size_t> DenseSize(const ops::TensorDesc& desc) {
@@ -15,8 +16,8 @@ Result<size_t> DenseSize(const ops::TensorDesc& desc) {
   int64_t count = 1;
   for (int64_t dim : desc.shape) {
     if (dim < 0 || dim > kMaxElements || (dim > 0 && count > kMaxElements / dim)) {
-      return Status(StatusCode::kUnsupported,
-                    "Tensor " + Describe(desc) + " has more than 2147483647 elements.");
+      return Error(StatusCode::kUnsupported,
+                   {"Tensor ", Describe(desc), " has more than 2147483647 elements."});
     }
     count *= std::max<int64_t>(dim, 1);
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/graph/device_traits.h"
 
 namespace spirloom::graph {
@@ -75,7 +76,7 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> ten
   const std::optional<std::vector<uint32_t>> types =
       vulkan::ChooseMemoryTypes(device_->physical().memory, type_bits, use);
   if (!types) {
-    return Status(StatusCode::kUnsupported, "The device has no memory type for this use.");
+    return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
   }
   std::map<uint32_t, Pool> pools;
   for (size_t i = 0; i < all.tensors.size(); ++i) {
@@ -100,7 +101,7 @@ Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifet
     if (tensor.size == 0) continue;
     Result<TensorResource> made = MakeResource(lifetime.tensor);
     if (!made.ok()) {
-      return std::move(made).status().While("allocating tensor " + Quote(tensor.name));
+      return std::move(made).status().While(Concat({"allocating tensor ", Quote(tensor.name)}));
     }
     TensorResource& resource = resources_[lifetime.tensor];
     resource = std::move(made).value();

@@ -1,5 +1,7 @@
 #include "runtime/graph/view_lowering.h"
 
+#include "runtime/error.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -22,9 +24,9 @@ void Alias(Plan& plan, uint32_t source, uint32_t target) {
 
 Status CheckView(const ops::OpInfo& op, const PlanTensor& source, const PlanTensor& target) {
   if (source.size == target.size && source.desc.dtype == target.desc.dtype) return Status();
-  return Status(StatusCode::kInternal, std::string(op.name) +
-                                           " is declared a view, but its output has another "
-                                           "size or dtype than its input.");
+  return Error(StatusCode::kInternal, {op.name,
+                                       " is declared a view, but its output has another "
+                                       "size or dtype than its input."});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "runtime/text.h"
+#include "runtime/error.h"
 
 namespace spirloom::ops {
 namespace {
@@ -16,13 +16,11 @@ constexpr uint64_t kNoSuchCode = 0xf;  // no variant has it
 CallFormulas::CallFormulas(const OpInfo& op, const Call& call)
     : op_(op), call_(call), evaluator_(eval_, op.lets, call) {}
 
-Status CallFormulas::status() const {
-  return eval_.ok() ? Status() : Status(StatusCode::kInvalidFile, eval_.error());
-}
+Status CallFormulas::status() const { return eval_.ok() ? Status() : InvalidFile({eval_.error()}); }
 
 DType CallFormulas::ToDType(int64_t number) {
   if (number >= 0 && number <= static_cast<int64_t>(DType::kB8)) return static_cast<DType>(number);
-  eval_.Fail(Concat({"There is no dtype ", number, "."}));
+  eval_.Fail({"There is no dtype ", number, "."});
   return DType::kF32;
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "runtime/text.h"
+
 namespace spirloom::ops {
 namespace {
 
@@ -22,7 +24,7 @@ std::vector<std::string> CapabilityNames(uint64_t bits) {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < 64; ++i) {
     if ((bits >> i & 1) == 0) continue;
-    names.push_back(i < kCapabilityCount ? kNames[i] : "capability_" + std::to_string(i));
+    names.push_back(i < kCapabilityCount ? kNames[i] : Concat({"capability_", i}));
   }
   return names;
 }

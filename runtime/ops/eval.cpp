@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/ops/eval_text.h"
+#include "runtime/text.h"
 
 namespace spirloom::ops {
 
@@ -24,24 +25,23 @@ bool operator==(const Ints& a, const Ints& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-void Eval::Fail(std::string message) {
+void Eval::Fail(std::initializer_list<TextPiece> message) {
   if (!ok()) return;
-  error_ = message.empty() ? "An expression fails." : std::move(message);
+  error_ = spirloom::Concat(message);
+  if (error_.empty()) error_ = "An expression fails.";
 }
 
 void Eval::Check(bool condition, const char* text) {
-  if (!condition) Fail(std::string(text) + " does not hold.");
+  if (!condition) Fail({text, " does not hold."});
 }
 
 void Eval::Check(bool condition, const char* text, int64_t left, int64_t right) {
-  if (!condition)
-    Fail(std::string(text) + " does not hold (" + OperationText(left, "vs", right) + ").");
+  if (!condition) Fail({text, " does not hold (", OperationText(left, "vs", right), ")."});
 }
 
 void Eval::CheckDType(const char* name, DType given, DType wanted) {
   if (given == wanted) return;
-  Fail("DType of " + std::string(name) + " (" + ShortName(given) + ") is not " + ShortName(wanted) +
-       ".");
+  Fail({"DType of ", name, " (", ShortName(given), ") is not ", ShortName(wanted), "."});
 }
 
 DType Eval::ToDType(std::string_view name) {
@@ -49,7 +49,7 @@ DType Eval::ToDType(std::string_view name) {
        {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
     if (name == ShortName(dtype)) return dtype;
   }
-  Fail("'" + std::string(name) + "' is not a dtype.");
+  Fail({"'", name, "' is not a dtype."});
   return DType::kF32;
 }
 

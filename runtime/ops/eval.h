@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/text.h"
 #include "spirloom/types.h"
 
 namespace spirloom::ops {
@@ -76,7 +77,7 @@ class Eval {
   bool ok() const { return error_.empty(); }
   // A sentence, e.g. "Index (4) is out of range of a list of 3."; empty when ok().
   const std::string& error() const { return error_; }
-  void Fail(std::string message);
+  void Fail(std::initializer_list<TextPiece> message);
   // Fails with "<text> does not hold (<left> vs <right>)." unless `condition`.
   void Check(bool condition, const char* text);
   void Check(bool condition, const char* text, int64_t left, int64_t right);

@@ -3,6 +3,7 @@
 
 #include "runtime/ops/eval.h"
 #include "runtime/ops/eval_text.h"
+#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {
@@ -14,21 +15,21 @@ constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
 int64_t Eval::Add(int64_t a, int64_t b) {
   int64_t result = 0;
   if (!__builtin_add_overflow(a, b, &result)) return result;
-  Fail(OperationText(a, "+", b) + " overflows int64.");
+  Fail({OperationText(a, "+", b), " overflows int64."});
   return 0;
 }
 
 int64_t Eval::Sub(int64_t a, int64_t b) {
   int64_t result = 0;
   if (!__builtin_sub_overflow(a, b, &result)) return result;
-  Fail(OperationText(a, "-", b) + " overflows int64.");
+  Fail({OperationText(a, "-", b), " overflows int64."});
   return 0;
 }
 
 int64_t Eval::Mul(int64_t a, int64_t b) {
   int64_t result = 0;
   if (!__builtin_mul_overflow(a, b, &result)) return result;
-  Fail(OperationText(a, "*", b) + " overflows int64.");
+  Fail({OperationText(a, "*", b), " overflows int64."});
   return 0;
 }
 
@@ -36,11 +37,11 @@ int64_t Eval::Neg(int64_t a) { return Sub(0, a); }
 
 int64_t Eval::FloorDiv(int64_t a, int64_t b) {
   if (b == 0) {
-    Fail(OperationText(a, "//", b) + " divides by zero.");
+    Fail({OperationText(a, "//", b), " divides by zero."});
     return 0;
   }
   if (a == kInt64Min && b == -1) {
-    Fail(OperationText(a, "//", b) + " overflows int64.");
+    Fail({OperationText(a, "//", b), " overflows int64."});
     return 0;
   }
   const bool rounds_up = a % b != 0 && (a < 0) != (b < 0);
@@ -49,7 +50,7 @@ int64_t Eval::FloorDiv(int64_t a, int64_t b) {
 
 int64_t Eval::Mod(int64_t a, int64_t b) {
   if (b == 0) {
-    Fail(OperationText(a, "%", b) + " divides by zero.");
+    Fail({OperationText(a, "%", b), " divides by zero."});
     return 0;
   }
   if (b == -1) return 0;  // the machine's remainder of the least int64 traps
@@ -69,7 +70,7 @@ int64_t Eval::Abs(int64_t a) { return a < 0 ? Neg(a) : a; }
 int64_t Eval::ToInt(double a) {
   // 2^63 is a double, the greatest int64 is not.
   if (a >= -0x1p63 && a < 0x1p63) return static_cast<int64_t>(a);
-  Fail("The float " + std::to_string(a) + " is outside int64.");
+  Fail({"The float ", std::to_string(a), " is outside int64."});
   return 0;
 }
 

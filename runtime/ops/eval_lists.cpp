@@ -4,13 +4,14 @@
 
 #include "runtime/ops/eval.h"
 #include "runtime/ops/eval_text.h"
+#include "runtime/text.h"
 
 namespace spirloom::ops {
 
 int64_t Eval::Index(const Ints& v, int64_t i) {
   const int64_t place = PlaceInList(i, SizeOf(v));
   if (place >= 0) return v[static_cast<size_t>(place)];
-  Fail(RangeText(i, v.size()));
+  Fail({RangeText(i, v.size())});
   return 0;
 }
 
@@ -25,7 +26,7 @@ Ints Eval::Slice(const Ints& v, int64_t begin, int64_t end) {
 }
 
 void Eval::Append(Ints& v, int64_t value) {
-  if (!v.Append(value)) Fail("A list grows beyond " + std::to_string(kMaxInts) + " elements.");
+  if (!v.Append(value)) Fail({"A list grows beyond ", kMaxInts, " elements."});
 }
 
 Ints Eval::Concat(const Ints& a, const Ints& b) {
@@ -60,19 +61,19 @@ int64_t Eval::Sum(const Ints& v) {
 
 int64_t Eval::Min(const Ints& v) {
   if (v.size() > 0) return *std::min_element(v.begin(), v.end());
-  Fail("min() of an empty list.");
+  Fail({"min() of an empty list."});
   return 0;
 }
 
 int64_t Eval::Max(const Ints& v) {
   if (v.size() > 0) return *std::max_element(v.begin(), v.end());
-  Fail("max() of an empty list.");
+  Fail({"max() of an empty list."});
   return 0;
 }
 
 Ints Eval::PadLeft(const Ints& v, int64_t n, int64_t fill) {
   if (SizeOf(v) > n) {
-    Fail("A list of " + std::to_string(v.size()) + " does not fit " + std::to_string(n) + ".");
+    Fail({"A list of ", v.size(), " does not fit ", n, "."});
     return {};
   }
   return Concat(Fill(n - SizeOf(v), fill), v);
@@ -80,7 +81,7 @@ Ints Eval::PadLeft(const Ints& v, int64_t n, int64_t fill) {
 
 Ints Eval::PadRight(const Ints& v, int64_t n, int64_t fill) {
   if (SizeOf(v) > n) {
-    Fail("A list of " + std::to_string(v.size()) + " does not fit " + std::to_string(n) + ".");
+    Fail({"A list of ", v.size(), " does not fit ", n, "."});
     return {};
   }
   return Concat(v, Fill(n - SizeOf(v), fill));
@@ -92,7 +93,7 @@ Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
   if (place >= 0) {
     result[static_cast<size_t>(place)] = value;
   } else {
-    Fail(RangeText(i, v.size()));
+    Fail({RangeText(i, v.size())});
   }
   return result;
 }
@@ -100,7 +101,7 @@ Ints Eval::Replace(const Ints& v, int64_t i, int64_t value) {
 Ints Eval::Insert(const Ints& v, int64_t i, int64_t value) {
   const int64_t place = i == SizeOf(v) ? i : PlaceInList(i, SizeOf(v));
   if (place < 0) {
-    Fail(RangeText(i, v.size()));
+    Fail({RangeText(i, v.size())});
     return {};
   }
   return Concat(Concat(Slice(v, 0, place), {value}), Slice(v, place, SizeOf(v)));
@@ -113,7 +114,7 @@ Ints Eval::Remove(const Ints& v, const Ints& indices) {
     if (place >= 0) {
       removed[static_cast<size_t>(place)] = true;
     } else {
-      Fail(RangeText(i, v.size()));
+      Fail({RangeText(i, v.size())});
     }
   }
   Ints result;
@@ -135,7 +136,7 @@ const TensorDesc& Eval::At(std::span<const TensorDesc* const> tensors, int64_t i
   if (place >= 0 && tensors[static_cast<size_t>(place)] != nullptr) {
     return *tensors[static_cast<size_t>(place)];
   }
-  Fail(RangeText(i, tensors.size()));
+  Fail({RangeText(i, tensors.size())});
   return kNone;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "runtime/ops/eval.h"
+#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {
@@ -19,15 +20,15 @@ bool PutBits(std::span<std::byte> block, size_t offset, uint32_t bits) {
 }
 
 std::string OutsideText(std::span<std::byte> block, size_t offset) {
-  return "Offset (" + std::to_string(offset) + ") lies outside a push-constant block of " +
-         std::to_string(block.size()) + " bytes.";
+  return Concat(
+      {"Offset (", offset, ") lies outside a push-constant block of ", block.size(), " bytes."});
 }
 
 }  // namespace
 
 uint32_t Eval::IntBits(int64_t value) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
-    Fail("The value " + std::to_string(value) + " does not fit int32.");
+    Fail({"The value ", value, " does not fit int32."});
     return 0;
   }
   return static_cast<uint32_t>(static_cast<int32_t>(value));
@@ -38,17 +39,16 @@ uint32_t Eval::FloatBits(double value) {
 }
 
 void Eval::PutInt(std::span<std::byte> block, size_t offset, int64_t value) {
-  if (!PutBits(block, offset, IntBits(value))) Fail(OutsideText(block, offset));
+  if (!PutBits(block, offset, IntBits(value))) Fail({OutsideText(block, offset)});
 }
 
 void Eval::PutFloat(std::span<std::byte> block, size_t offset, double value) {
-  if (!PutBits(block, offset, FloatBits(value))) Fail(OutsideText(block, offset));
+  if (!PutBits(block, offset, FloatBits(value))) Fail({OutsideText(block, offset)});
 }
 
 void Eval::PutInts(std::span<std::byte> block, size_t offset, const Ints& values, size_t count) {
   if (values.size() != count) {
-    Fail("A list of " + std::to_string(values.size()) + " is not a list of " +
-         std::to_string(count) + ".");
+    Fail({"A list of ", values.size(), " is not a list of ", count, "."});
     return;
   }
   for (size_t i = 0; i < count; ++i) PutInt(block, offset + 4 * i, values[i]);

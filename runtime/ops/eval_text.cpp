@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "runtime/text.h"
+
 namespace spirloom::ops {
 
 std::string OperationText(int64_t a, const char* op, int64_t b) {
-  return std::to_string(a) + " " + op + " " + std::to_string(b);
+  return Concat({a, " ", op, " ", b});
 }
 
 std::string RangeText(int64_t i, size_t size) {
-  return "Index (" + std::to_string(i) + ") is out of range of a list of " + std::to_string(size) +
-         ".";
+  return Concat({"Index (", i, ") is out of range of a list of ", size, "."});
 }
 
 int64_t PlaceInList(int64_t i, int64_t size) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/ops/byte_reader.h"
 #include "runtime/ops/eval.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {
@@ -45,8 +45,8 @@ class Checker {
   // Keeps the first failure.
   void Fail(std::initializer_list<TextPiece> what) {
     if (!status_.ok()) return;
-    status_ = Status(StatusCode::kInvalidFile,
-                     Concat({"Byte ", in_.position(), " of a formula: ", Concat(what), "."}));
+    status_ = Error(StatusCode::kInvalidFile,
+                    {"Byte ", in_.position(), " of a formula: ", Concat(what), "."});
   }
 
   bool going() const { return status_.ok() && in_.ok(); }

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/ops/registry_reader.h"
-#include "runtime/text.h"
-
 namespace spirloom::ops {
 namespace {
 
@@ -17,9 +16,9 @@ uint64_t Axis(uint64_t key, uint32_t i) { return key >> (kAxisBits * i) & ((1U <
 
 Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   if (library == nullptr) {
-    return Status(StatusCode::kInvalidArgument, "A shader library is null.");
+    return Error(StatusCode::kInvalidArgument, {"A shader library is null."});
   }
-  const std::string context = "opening the shader library '" + library->name + "'";
+  const std::string context = Concat({"opening the shader library '", library->name, "'"});
   auto pack = ShaderPack::Open(library->pack, PackCheck::kStructure);
   if (!pack.ok()) return std::move(pack).status().While(context);
   auto registry = ReadRegistry(pack->registry());
@@ -32,15 +31,15 @@ Status Clash(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> 
     return libraries[entry.library].library.name;
   };
   if (libraries[a.library].overrides()) {
-    return {StatusCode::kInvalidArgument,
-            Concat({"The shader libraries '", name(a), "' and '", name(b),
-                    "' both override the op '", a.op->name, "'. Leave it out of one."})};
+    return Error(StatusCode::kInvalidArgument,
+                 {"The shader libraries '", name(a), "' and '", name(b), "' both override the op '",
+                  a.op->name, "'. Leave it out of one."});
   }
-  return {StatusCode::kInvalidArgument,
-          Concat({"The op '", a.op->name, "' is in two shader libraries, '", name(a), "' and '",
-                  name(b),
-                  "'. Leave it out of one, or let one override (OVERRIDE where it is built, "
-                  "or ShaderLibrary::overrides)."})};
+  return Error(
+      StatusCode::kInvalidArgument,
+      {"The op '", a.op->name, "' is in two shader libraries, '", name(a), "' and '", name(b),
+       "'. Leave it out of one, or let one override (OVERRIDE where it is built, "
+       "or ShaderLibrary::overrides)."});
 }
 
 }  // namespace
@@ -105,12 +104,12 @@ DType KeyDType(uint64_t key) { return static_cast<DType>(Axis(key, 0)); }
 Storage KeyStorage(uint64_t key) { return static_cast<Storage>(Axis(key, 1)); }
 
 std::string DescribeKey(const KernelInfo& kernel, uint64_t key) {
-  std::string text = std::string(kernel.name) + " for dtype " + ShortName(KeyDType(key)) +
-                     ", storage " + Name(KeyStorage(key));
+  std::string text = Concat(
+      {kernel.name, " for dtype ", ShortName(KeyDType(key)), ", storage ", Name(KeyStorage(key))});
   uint32_t last = kMaxAxes;
   while (last > 2 && Axis(key, last - 1) == 0) --last;
   for (uint32_t i = 2; i < last; ++i) {
-    text += (i == 2 ? ", further axes " : ", ") + std::to_string(Axis(key, i));
+    text += Concat({(i == 2 ? ", further axes " : ", "), Axis(key, i)});
   }
   return text;
 }

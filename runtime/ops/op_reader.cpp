@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/formula_check.h"
 #include "runtime/ops/pack_format.h"
@@ -21,7 +22,7 @@ constexpr uint64_t kAccessCount = 1 + static_cast<uint64_t>(Access::kReadWrite);
 }  // namespace
 
 void OpReader::Fail(std::initializer_list<TextPiece> message) {
-  if (status_.ok()) status_ = Status(StatusCode::kInvalidFile, Concat(message));
+  if (status_.ok()) status_ = InvalidFile(message);
 }
 
 template <typename T>

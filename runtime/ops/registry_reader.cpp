@@ -3,15 +3,10 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/ops/op_reader.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
-namespace {
-
-Status Invalid(std::string message) { return {StatusCode::kInvalidFile, std::move(message)}; }
-
-}  // namespace
 
 Result<Registry> ReadRegistry(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
@@ -22,14 +17,14 @@ Result<Registry> ReadRegistry(std::span<const std::byte> bytes) {
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
     SPIRLOOM_TRY_ASSIGN(OpInfo op, OpReader(in).Read());
     if (!registry.ops.empty() && std::string_view(registry.ops.back().name) >= op.name) {
-      return Invalid(Concat({"The op '", op.name, "' follows '", registry.ops.back().name,
-                             "', which is not before it in order of name."}));
+      return InvalidFile({"The op '", op.name, "' follows '", registry.ops.back().name,
+                          "', which is not before it in order of name."});
     }
     registry.ops.push_back(std::move(op));
   }
-  if (!in.ok()) return Invalid("The registry of ops ends too early.");
+  if (!in.ok()) return InvalidFile({"The registry of ops ends too early."});
   if (in.remaining() > 0) {
-    return Invalid(Concat({in.remaining(), " bytes follow the registry of ops."}));
+    return InvalidFile({in.remaining(), " bytes follow the registry of ops."});
   }
   return registry;
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <string>
 
+#include "runtime/error.h"
+
 namespace spirloom::ops {
 namespace {
 
@@ -16,27 +18,23 @@ constexpr uint32_t kSpirvHeaderBytes = 20;
 constexpr std::array<uint32_t, 3> kSpirvVersions = {0x00010300, 0x00010500, 0x00010600};
 
 std::string VersionText(uint32_t version) {
-  return std::to_string(version >> 16 & 0xff) + "." + std::to_string(version >> 8 & 0xff);
+  return Concat({version >> 16 & 0xff, ".", version >> 8 & 0xff});
 }
 
-Status Invalid(std::string message) { return {StatusCode::kInvalidFile, std::move(message)}; }
-
 std::string Row(const char* kind, size_t i) {
-  return std::string(kind) + " " + std::to_string(i) + " of the shader pack";
+  return Concat({kind, " ", i, " of the shader pack"});
 }
 
 // Whether `count` rows of `row_size` bytes at `offset` are an aligned part of `size` bytes.
 Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t row_size,
                   uint64_t size) {
   if (offset % kPackAlignment != 0 || offset < sizeof(PackHeader)) {
-    return Invalid("The shader pack's " + std::string(name) + " table starts at byte " +
-                   std::to_string(offset) + ", which is not a multiple of " +
-                   std::to_string(kPackAlignment) + " after the header.");
+    return InvalidFile({"The shader pack's ", name, " table starts at byte ", offset,
+                        ", which is not a multiple of ", kPackAlignment, " after the header."});
   }
   if (offset > size || count * row_size > size - offset) {
-    return Invalid("The shader pack's " + std::string(name) + " table (" +
-                   std::to_string(count * row_size) + " bytes at " + std::to_string(offset) +
-                   ") exceeds the pack (" + std::to_string(size) + " bytes).");
+    return InvalidFile({"The shader pack's ", name, " table (", count * row_size, " bytes at ",
+                        offset, ") exceeds the pack (", size, " bytes)."});
   }
   return {};
 }
@@ -59,7 +57,8 @@ Result<ShaderPack> ShaderPack::Open(std::span<const std::byte> bytes, PackCheck 
     const uint64_t digest =
         XXH64(bytes.data() + sizeof(PackHeader), bytes.size() - sizeof(PackHeader), /*seed=*/0);
     if (digest != header.content_digest) {
-      return Invalid("The shader pack's bytes do not match its content digest: it is damaged.");
+      return InvalidFile(
+          {"The shader pack's bytes do not match its content digest: it is damaged."});
     }
   }
   SPIRLOOM_TRY(pack.CheckModules());
@@ -69,22 +68,23 @@ Result<ShaderPack> ShaderPack::Open(std::span<const std::byte> bytes, PackCheck 
 
 Status ShaderPack::CheckHeader() const {
   if (reinterpret_cast<uintptr_t>(bytes_.data()) % alignof(PackHeader) != 0) {
-    return {StatusCode::kInvalidArgument, "The shader pack's address is not a multiple of 8."};
+    return Error(StatusCode::kInvalidArgument,
+                 {"The shader pack's address is not a multiple of 8."});
   }
   if (bytes_.size() < sizeof(PackHeader)) {
-    return Invalid("The shader pack has " + std::to_string(bytes_.size()) +
-                   " bytes, fewer than its header (" + std::to_string(sizeof(PackHeader)) + ").");
+    return InvalidFile({"The shader pack has ", bytes_.size(), " bytes, fewer than its header (",
+                        sizeof(PackHeader), ")."});
   }
   const PackHeader& header = *header_;
-  if (header.magic != kPackMagic) return Invalid("The bytes do not begin as a shader pack (SLPK).");
+  if (header.magic != kPackMagic)
+    return InvalidFile({"The bytes do not begin as a shader pack (SLPK)."});
   if (header.version != kPackVersion) {
-    return {StatusCode::kUnsupported, "The shader pack has version " +
-                                          std::to_string(header.version) + "; this build reads " +
-                                          std::to_string(kPackVersion) + "."};
+    return Error(StatusCode::kUnsupported, {"The shader pack has version ", header.version,
+                                            "; this build reads ", kPackVersion, "."});
   }
   if (header.size != bytes_.size()) {
-    return Invalid("The shader pack says it has " + std::to_string(header.size) +
-                   " bytes; there are " + std::to_string(bytes_.size()) + ".");
+    return InvalidFile({Concat(
+        {"The shader pack says it has ", header.size, " bytes; there are ", bytes_.size(), "."})});
   }
   SPIRLOOM_TRY(CheckTable("variant", header.variants_offset, header.variant_count,
                           sizeof(VariantRow), header.size));
@@ -98,26 +98,23 @@ Status ShaderPack::CheckModules() const {
   for (size_t i = 0; i < modules_.size(); ++i) {
     const ModuleRow& row = modules_[i];
     if (row.codec != 0) {
-      return {StatusCode::kUnsupported, Row("Module", i) + " is compressed with codec " +
-                                            std::to_string(row.codec) +
-                                            ", which this build does not read."};
+      return Error(StatusCode::kUnsupported, {Row("Module", i), " is compressed with codec ",
+                                              row.codec, ", which this build does not read."});
     }
     if (row.offset % 4 != 0 || row.offset < sizeof(PackHeader)) {
-      return Invalid(Row("Module", i) + " starts at byte " + std::to_string(row.offset) +
-                     ", which is not a multiple of 4 after the header.");
+      return InvalidFile({Row("Module", i), " starts at byte ", row.offset,
+                          ", which is not a multiple of 4 after the header."});
     }
     if (row.offset > bytes_.size() || row.size > bytes_.size() - row.offset) {
-      return Invalid(Row("Module", i) + " (" + std::to_string(row.size) + " bytes at " +
-                     std::to_string(row.offset) + ") exceeds the pack (" +
-                     std::to_string(bytes_.size()) + " bytes).");
+      return InvalidFile({Row("Module", i), " (", row.size, " bytes at ", row.offset,
+                          ") exceeds the pack (", bytes_.size(), " bytes)."});
     }
     if (row.size != row.raw_size || row.size % 4 != 0 || row.size < kSpirvHeaderBytes) {
-      return Invalid(Row("Module", i) + " has " + std::to_string(row.size) + " bytes stored and " +
-                     std::to_string(row.raw_size) +
-                     " raw; they must be equal, a multiple of 4 and at least " +
-                     std::to_string(kSpirvHeaderBytes) + ".");
+      return InvalidFile({Concat(
+          {Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
+           " raw; they must be equal, a multiple of 4 and at least ", kSpirvHeaderBytes, "."})});
     }
-    if (Spirv(row)[0] != kSpirvMagic) return Invalid(Row("Module", i) + " is not SPIR-V.");
+    if (Spirv(row)[0] != kSpirvMagic) return InvalidFile({Row("Module", i), " is not SPIR-V."});
   }
   return {};
 }
@@ -126,34 +123,33 @@ Status ShaderPack::CheckVariants() const {
   for (size_t i = 0; i < variants_.size(); ++i) {
     const VariantRow& row = variants_[i];
     if (i > 0 && row.key <= variants_[i - 1].key) {
-      return Invalid(Row("Variant", i) + " is out of order: its key (" + std::to_string(row.key) +
-                     ") follows " + std::to_string(variants_[i - 1].key) + ".");
+      return InvalidFile({Row("Variant", i), " is out of order: its key (", row.key, ") follows ",
+                          variants_[i - 1].key, "."});
     }
     if (row.name >= strings_.size() || strings_.find('\0', row.name) == std::string_view::npos) {
-      return Invalid(Row("Variant", i) + " has its name at byte " + std::to_string(row.name) +
-                     " of the string table, where no string ends within its " +
-                     std::to_string(strings_.size()) + " bytes.");
+      return InvalidFile({Row("Variant", i), " has its name at byte ", row.name,
+                          " of the string table, where no string ends within its ", strings_.size(),
+                          " bytes."});
     }
     if (row.module >= modules_.size()) {
-      return Invalid(Row("Variant", i) + " uses module " + std::to_string(row.module) + " of " +
-                     std::to_string(modules_.size()) + ".");
+      return InvalidFile(
+          {Row("Variant", i), " uses module ", row.module, " of ", modules_.size(), "."});
     }
     if (row.binding_count > kMaxBindings || row.constant_count > kMaxConstants ||
         row.push_bytes > kMaxPushBytes || row.push_bytes % 4 != 0) {
-      return Invalid(Row("Variant", i) + " has " + std::to_string(row.binding_count) +
-                     " bindings, " + std::to_string(row.constant_count) + " constants and " +
-                     std::to_string(row.push_bytes) + " push-constant bytes; at most " +
-                     std::to_string(kMaxBindings) + ", " + std::to_string(kMaxConstants) + " and " +
-                     std::to_string(kMaxPushBytes) + " (a multiple of 4) are possible.");
+      return InvalidFile({Row("Variant", i), " has ", row.binding_count, " bindings, ",
+                          row.constant_count, " constants and ", row.push_bytes,
+                          " push-constant bytes; at most ", kMaxBindings, ", ", kMaxConstants,
+                          " and ", kMaxPushBytes, " (a multiple of 4) are possible."});
     }
     if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
-      return Invalid(Row("Variant", i) + " has a workgroup of size 0.");
+      return InvalidFile({Row("Variant", i), " has a workgroup of size 0."});
     }
     SPIRLOOM_TRY(CheckTarget(row, i));
     for (size_t b = 0; b < row.binding_count; ++b) {
       if (row.bindings[b] >= kBindingTypeCount) {
-        return Invalid(Row("Variant", i) + " has binding " + std::to_string(b) +
-                       " of unknown type " + std::to_string(row.bindings[b]) + ".");
+        return InvalidFile({Concat(
+            {Row("Variant", i), " has binding ", b, " of unknown type ", row.bindings[b], "."})});
       }
     }
   }
@@ -162,16 +158,15 @@ Status ShaderPack::CheckVariants() const {
 
 Status ShaderPack::CheckTarget(const VariantRow& row, size_t i) const {
   if (row.vulkan_minor < kMinVulkanMinor || row.vulkan_minor > kMaxVulkanMinor) {
-    return Invalid(Row("Variant", i) + " is for Vulkan 1." + std::to_string(row.vulkan_minor) +
-                   ", not 1." + std::to_string(kMinVulkanMinor) + " to 1." +
-                   std::to_string(kMaxVulkanMinor) + ".");
+    return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor, ", not 1.",
+                        kMinVulkanMinor, " to 1.", kMaxVulkanMinor, "."});
   }
   const uint32_t version = Spirv(row)[1];
   const uint32_t most = kSpirvVersions[row.vulkan_minor - kMinVulkanMinor];
   if (version <= most) return {};
-  return Invalid(Row("Variant", i) + " is for Vulkan 1." + std::to_string(row.vulkan_minor) +
-                 ", which takes SPIR-V up to " + VersionText(most) + ", but its module is SPIR-V " +
-                 VersionText(version) + ".");
+  return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor,
+                      ", which takes SPIR-V up to ", VersionText(most),
+                      ", but its module is SPIR-V ", VersionText(version), "."});
 }
 
 const VariantRow* ShaderPack::Find(uint64_t key) const {

@@ -2,16 +2,18 @@
 
 #include <string>
 
+#include "runtime/error.h"
+
 namespace spirloom::vulkan {
 
 Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, VkDeviceSize margin) {
-  if (size == 0) return Status(StatusCode::kInvalidArgument, "A buffer of 0 bytes is asked for.");
+  if (size == 0) return Error(StatusCode::kInvalidArgument, {"A buffer of 0 bytes is asked for."});
   const VkDeviceSize limit = device.physical().max_buffer_size;
   if (size > limit) {
-    return Status(StatusCode::kOutOfMemory,
-                  "A buffer of " + std::to_string(size) +
-                      " bytes exceeds the largest that the device allows (" +
-                      std::to_string(limit) + " bytes).");
+    return Status(
+        StatusCode::kOutOfMemory,
+        Concat({"A buffer of ", size, " bytes exceeds the largest that the device allows (", limit,
+                " bytes)."}));
   }
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;

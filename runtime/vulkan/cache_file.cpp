@@ -10,6 +10,8 @@
 #include <system_error>
 #include <thread>
 
+#include "runtime/text.h"
+
 namespace spirloom::vulkan {
 namespace {
 
@@ -31,7 +33,7 @@ FileHeader HeaderOf(std::span<const std::byte> payload) {
 std::filesystem::path TemporaryPath(const std::string& path) {
   const auto time = std::chrono::steady_clock::now().time_since_epoch().count();
   const size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
-  return path + "." + std::to_string(time) + "-" + std::to_string(thread) + ".tmp";
+  return Concat({path, ".", time, "-", thread, ".tmp"});
 }
 
 bool WriteFile(const std::filesystem::path& path, const FileHeader& header,

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace spirloom::vulkan {
 namespace {
 
@@ -15,8 +17,8 @@ Status CheckLimits(const Device& device, std::span<const ops::BindingType> types
   const VkPhysicalDeviceLimits& limits = device.limits();
   const auto check = [](uint32_t count, uint32_t limit, const char* kind) -> Status {
     if (count <= limit) return {};
-    return {StatusCode::kUnsupported, "A kernel binds " + std::to_string(count) + " " + kind +
-                                          "; the device allows " + std::to_string(limit) + "."};
+    return Error(StatusCode::kUnsupported,
+                 {"A kernel binds ", count, " ", kind, "; the device allows ", limit, "."});
   };
   SPIRLOOM_TRY(
       check(counts.storage_buffers, limits.maxPerStageDescriptorStorageBuffers, "storage buffers"));

@@ -1,5 +1,6 @@
 #include "runtime/vulkan/device.h"
 
+#include "runtime/error.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/fence.h"
 
@@ -9,8 +10,8 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
                                                const PhysicalDevice& physical,
                                                uint64_t capabilities) {
   if (!physical.info.usable) {
-    return Status(StatusCode::kUnsupported,
-                  "The device '" + physical.info.name + "' lacks Vulkan 1.1 or a compute queue.");
+    return Error(StatusCode::kUnsupported,
+                 {"The device '", physical.info.name, "' lacks Vulkan 1.1 or a compute queue."});
   }
   const float priority = 1.0F;
   VkDeviceQueueCreateInfo queue{};

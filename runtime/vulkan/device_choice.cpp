@@ -2,6 +2,7 @@
 #include <charconv>
 #include <optional>
 
+#include "runtime/error.h"
 #include "runtime/vulkan/physical_device.h"
 
 namespace spirloom::vulkan {
@@ -25,25 +26,25 @@ std::optional<size_t> ParseIndex(const std::string& text) {
 std::string ListNames(const std::vector<DeviceInfo>& devices) {
   std::string text;
   for (size_t i = 0; i < devices.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + devices[i].name;
+    text += Concat({(i == 0 ? "" : ", "), i, ": ", devices[i].name});
   }
   return text;
 }
 
 Status NotUsable(const DeviceInfo& device) {
-  return {StatusCode::kUnsupported, "The device '" + device.name + "' (Vulkan " +
-                                        device.api_version +
-                                        ") cannot be used: at least Vulkan 1.1 and a compute "
-                                        "queue are needed."};
+  return Error(StatusCode::kUnsupported,
+               {"The device '", device.name, "' (Vulkan ", device.api_version,
+                ") cannot be used: at least Vulkan 1.1 and a compute "
+                "queue are needed."});
 }
 
 }  // namespace
 
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice) {
   if (devices.empty()) {
-    return Status(StatusCode::kNotFound,
-                  "There is no Vulkan device. Install a driver for this machine's GPU, or Mesa's "
-                  "software driver (Debian: mesa-vulkan-drivers).");
+    return Error(StatusCode::kNotFound,
+                 {"There is no Vulkan device. Install a driver for this machine's GPU, or Mesa's "
+                  "software driver (Debian: mesa-vulkan-drivers)."});
   }
   if (const auto index = ParseIndex(choice); index && *index < devices.size()) {
     if (!devices[*index].usable) return NotUsable(devices[*index]);
@@ -56,10 +57,10 @@ Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::s
     if (!unusable) unusable = i;
   }
   if (unusable) return NotUsable(devices[*unusable]);
-  return Status(StatusCode::kInvalidArgument, "There is no device '" + choice +
-                                                  "'. An index or a part of a name selects one "
-                                                  "of: " +
-                                                  ListNames(devices) + ".");
+  return Error(StatusCode::kInvalidArgument, {"There is no device '", choice,
+                                              "'. An index or a part of a name selects one "
+                                              "of: ",
+                                              ListNames(devices), "."});
 }
 
 }  // namespace spirloom::vulkan

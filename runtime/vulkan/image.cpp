@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "runtime/text.h"
+
 namespace spirloom::vulkan {
 namespace {
 
 std::string ExtentText(uint64_t width, uint64_t height, uint64_t depth) {
-  return std::to_string(width) + " x " + std::to_string(height) + " x " + std::to_string(depth);
+  return Concat({width, " x ", height, " x ", depth});
 }
 
 Status CheckExtent(const Device& device, Storage storage, VkExtent3D extent) {
@@ -17,11 +19,12 @@ Status CheckExtent(const Device& device, Storage storage, VkExtent3D extent) {
   const bool fits =
       extent.width <= limit.width && extent.height <= limit.height && extent.depth <= limit.depth;
   if (fits && std::min({extent.width, extent.height, extent.depth}) > 0) return {};
-  return Status(StatusCode::kUnsupported,
-                std::string("A ") + Name(storage) + " image of " +
-                    ExtentText(extent.width, extent.height, extent.depth) +
-                    " texels is outside 1 x 1 x 1 .. " +
-                    ExtentText(limit.width, limit.height, limit.depth) + " (the device's limit).");
+  return Status(
+      StatusCode::kUnsupported,
+      Concat({"A ", Name(storage), " image of ",
+              ExtentText(extent.width, extent.height, extent.depth),
+              " texels is outside 1 x 1 x 1 .. ",
+              ExtentText(limit.width, limit.height, limit.depth), " (the device's limit)."}));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/error.h"
+
 namespace spirloom::vulkan {
 namespace {
 
@@ -24,14 +26,16 @@ Function Load(VkInstance instance, const char* name) {
 
 Status CreateStatus(VkResult result) {
   if (result == VK_ERROR_LAYER_NOT_PRESENT || result == VK_ERROR_EXTENSION_NOT_PRESENT) {
-    return {StatusCode::kNotFound, std::string("The Vulkan validation layer (") + kValidationLayer +
-                                       ") is not installed. On Debian and Ubuntu: apt-get install "
-                                       "vulkan-validationlayers."};
+    return Error(StatusCode::kNotFound,
+                 {"The Vulkan validation layer (", kValidationLayer,
+                  ") is not installed. On Debian and Ubuntu: apt-get install "
+                  "vulkan-validationlayers."});
   }
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return {StatusCode::kNotFound,
-            "The Vulkan loader finds no driver (VK_ERROR_INCOMPATIBLE_DRIVER). Install one for "
-            "this machine's GPU, or Mesa's software driver (Debian: mesa-vulkan-drivers)."};
+    return Error(
+        StatusCode::kNotFound,
+        {"The Vulkan loader finds no driver (VK_ERROR_INCOMPATIBLE_DRIVER). Install one for "
+         "this machine's GPU, or Mesa's software driver (Debian: mesa-vulkan-drivers)."});
   }
   return ToStatus(result, "vkCreateInstance");
 }
@@ -41,12 +45,13 @@ Status CreateStatus(VkResult result) {
 Status LoadLoader() {
   static const VkResult result = volkInitialize();
   if (result != VK_SUCCESS) {
-    return {StatusCode::kNotFound,
-            "No Vulkan loader (libvulkan) is found. On Debian and Ubuntu: apt-get install "
-            "libvulkan1."};
+    return Error(StatusCode::kNotFound,
+                 {"No Vulkan loader (libvulkan) is found. On Debian and Ubuntu: apt-get install "
+                  "libvulkan1."});
   }
   if (volkGetInstanceVersion() < VK_API_VERSION_1_1) {
-    return {StatusCode::kNotFound, "The Vulkan loader has version 1.0; at least 1.1 is needed."};
+    return Error(StatusCode::kNotFound,
+                 {"The Vulkan loader has version 1.0; at least 1.1 is needed."});
   }
   return {};
 }

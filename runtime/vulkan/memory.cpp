@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace spirloom::vulkan {
 namespace {
 
@@ -41,9 +43,8 @@ std::span<const Wish> Wishes(MemoryUse use) {
 }
 
 Status TooLarge(VkDeviceSize size, const char* what, VkDeviceSize limit) {
-  return {StatusCode::kOutOfMemory, "An allocation of " + std::to_string(size) +
-                                        " bytes exceeds the device's " + what + " (" +
-                                        std::to_string(limit) + " bytes)."};
+  return Error(StatusCode::kOutOfMemory, {"An allocation of ", size, " bytes exceeds the device's ",
+                                          what, " (", limit, " bytes)."});
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize siz
   const PhysicalDevice& physical = device.physical();
   const auto type = ChooseMemoryType(physical.memory, type_bits, use);
   if (!type) {
-    return Status(StatusCode::kUnsupported, "The device has no memory type for this use.");
+    return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
   }
   if (size > physical.max_memory_allocation_size) {
     return TooLarge(size, "maxMemoryAllocationSize", physical.max_memory_allocation_size);
@@ -103,7 +104,7 @@ Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize siz
                                                         /*pAllocator=*/nullptr, &memory.handle_),
                            "vkAllocateMemory");
   if (!status.ok()) {
-    return std::move(status).While("allocating " + std::to_string(size) + " bytes");
+    return std::move(status).While(Concat({"allocating ", size, " bytes"}));
   }
   memory.device_ = &device;
   device.counters().memory_allocations.fetch_add(1);

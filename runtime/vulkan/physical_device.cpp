@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/ops/capability.h"
+#include "runtime/text.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/instance.h"
 
@@ -11,9 +12,8 @@ namespace spirloom::vulkan {
 namespace {
 
 std::string VersionText(uint32_t version) {
-  return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
-         std::to_string(VK_API_VERSION_MINOR(version)) + "." +
-         std::to_string(VK_API_VERSION_PATCH(version));
+  return Concat({VK_API_VERSION_MAJOR(version), ".", VK_API_VERSION_MINOR(version), ".",
+                 VK_API_VERSION_PATCH(version)});
 }
 
 const char* TypeName(VkPhysicalDeviceType type) {
@@ -31,9 +31,13 @@ const char* TypeName(VkPhysicalDeviceType type) {
   }
 }
 
-// The place of a device type in the order of preference.
-int Rank(VkPhysicalDeviceType type) {
-  switch (type) {
+constexpr int kRanks = 4;
+
+// The place of a device's type in the order of preference.
+int Rank(VkPhysicalDevice device) {
+  VkPhysicalDeviceProperties properties{};
+  vkGetPhysicalDeviceProperties(device, &properties);
+  switch (properties.deviceType) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
       return 0;
     case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
@@ -127,7 +131,7 @@ void QueryProperties2(PhysicalDevice& device) {
   device.max_buffer_size = std::min(MaxBufferSize(device), device.max_memory_allocation_size);
   device.subgroup_size = subgroup.subgroupSize;
   device.capabilities |= SubgroupCapabilities(subgroup);
-  if (has_driver) device.info.driver = std::string(driver.driverName) + " " + driver.driverInfo;
+  if (has_driver) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
 }
 
 void FillInfo(PhysicalDevice& device) {
@@ -195,9 +199,11 @@ Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance
   if (result != VK_INCOMPLETE) SPIRLOOM_TRY(ToStatus(result, "vkEnumeratePhysicalDevices"));
   handles.resize(count);
   std::vector<PhysicalDevice> devices;
-  for (VkPhysicalDevice handle : handles) devices.push_back(Describe(handle));
-  std::ranges::stable_sort(
-      devices, {}, [](const PhysicalDevice& device) { return Rank(device.properties.deviceType); });
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (VkPhysicalDevice handle : handles) {
+      if (Rank(handle) == rank) devices.push_back(Describe(handle));
+    }
+  }
   return devices;
 }
 

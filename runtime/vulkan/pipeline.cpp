@@ -6,7 +6,9 @@
 #include <system_error>
 #include <thread>
 
+#include "runtime/error.h"
 #include "runtime/ops/image_types.h"
+#include "runtime/vulkan/parallel_for.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -59,35 +61,14 @@ Status CheckWorkgroup(const Device& device, const PipelineDesc& desc) {
         product <= limits.maxComputeWorkGroupInvocations) {
       continue;
     }
-    return {StatusCode::kUnsupported,
-            "The workgroup " + std::to_string(desc.workgroup[0]) + " x " +
-                std::to_string(desc.workgroup[1]) + " x " + std::to_string(desc.workgroup[2]) +
-                " is outside the device's limits (" +
-                std::to_string(limits.maxComputeWorkGroupSize[0]) + " x " +
-                std::to_string(limits.maxComputeWorkGroupSize[1]) + " x " +
-                std::to_string(limits.maxComputeWorkGroupSize[2]) + ", " +
-                std::to_string(limits.maxComputeWorkGroupInvocations) + " in all)."};
+    return Error(
+        StatusCode::kUnsupported,
+        {"The workgroup ", desc.workgroup[0], " x ", desc.workgroup[1], " x ", desc.workgroup[2],
+         " is outside the device's limits (", limits.maxComputeWorkGroupSize[0], " x ",
+         limits.maxComputeWorkGroupSize[1], " x ", limits.maxComputeWorkGroupSize[2], ", ",
+         limits.maxComputeWorkGroupInvocations, " in all)."});
   }
   return {};
-}
-
-// Calls work(i) for each i < count, on all cores.
-template <typename Work>
-void ParallelFor(size_t count, const Work& work) {
-  std::atomic<size_t> next{0};
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  const size_t helpers = std::min<size_t>(std::thread::hardware_concurrency(), count);
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < helpers; ++i) {
-    try {
-      threads.emplace_back(run);
-    } catch (const std::system_error&) {  // no more threads: those there are do the work
-      break;
-    }
-  }
-  run();
 }
 
 }  // namespace
@@ -129,7 +110,7 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
   pipelines.reserve(descs.size());
   for (size_t i = 0; i < descs.size(); ++i) {
     if (!results[i]->ok()) {
-      return results[i]->status().While("creating the pipeline of " + descs[i].name);
+      return results[i]->status().While(Concat({"creating the pipeline of ", descs[i].name}));
     }
     pipelines.push_back(std::move(*results[i]).value());
   }

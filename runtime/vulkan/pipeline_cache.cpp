@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/text.h"
 #include "runtime/vulkan/cache_file.h"
 
 namespace spirloom::vulkan {
@@ -27,8 +28,8 @@ std::string Hex(uint32_t value) {
 
 // One file per device and driver, so that a driver update starts afresh and devices do not fight.
 std::string FileName(const VkPhysicalDeviceProperties& properties) {
-  return "pipelines-" + Hex(properties.vendorID) + "-" + Hex(properties.deviceID) + "-" +
-         Hex(properties.driverVersion) + "-" + Hex(properties.pipelineCacheUUID) + ".bin";
+  return Concat({"pipelines-", Hex(properties.vendorID), "-", Hex(properties.deviceID), "-",
+                 Hex(properties.driverVersion), "-", Hex(properties.pipelineCacheUUID), ".bin"});
 }
 
 Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache cache) {
@@ -49,9 +50,9 @@ Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache ca
 
 std::string DefaultCacheFolder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/spirloom";
+  if (cache != nullptr && cache[0] == '/') return Concat({cache, "/spirloom"});
   const char* home = std::getenv("HOME");
-  if (home != nullptr && home[0] != '\0') return std::string(home) + "/.cache/spirloom";
+  if (home != nullptr && home[0] != '\0') return Concat({home, "/.cache/spirloom"});
   return {};
 }
 
@@ -70,7 +71,7 @@ Result<PipelineCache> PipelineCache::Create(const Device& device, const std::str
   PipelineCache cache;
   std::vector<std::byte> data;
   if (!folder.empty()) {
-    cache.path_ = folder + "/" + FileName(device.physical().properties);
+    cache.path_ = Concat({folder, "/", FileName(device.physical().properties)});
     data = ReadCacheFile(cache.path_);
     if (!IsOwnPipelineCache(device.physical(), data)) data.clear();
   }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "runtime/error.h"
+
 namespace spirloom::vulkan {
 namespace {
 
@@ -60,7 +62,7 @@ const char* ResultName(VkResult result) {
 
 Status ToStatus(VkResult result, std::string_view function) {
   if (result == VK_SUCCESS) return {};
-  return {CodeOf(result), std::string(function) + " returns " + ResultName(result) + "."};
+  return Error(CodeOf(result), {function, " returns ", ResultName(result), "."});
 }
 
 }  // namespace spirloom::vulkan

@@ -1,13 +1,17 @@
-// Errors as values: Status and Result<T>. Nothing is thrown across Spirloom's API.
+// Errors as values: Status and Result<T>. Nothing is thrown across Spirloom's API. Its runtime is
+// compiled without exceptions: host memory that runs out is no Status but, as a program may choose
+// by std::set_new_handler, its end; what a caught std::bad_alloc leaves behind must not be used.
 //
 // A message is one or more present-tense sentences naming the thing and both values, followed by a
 // " - While ..." line for each caller that added context.
 #ifndef SPIRLOOM_STATUS_H_
 #define SPIRLOOM_STATUS_H_
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <variant>
 
 namespace spirloom {
 
@@ -25,48 +29,59 @@ enum class StatusCode {
 // Returns e.g. "invalid argument".
 const char* StatusCodeName(StatusCode code);
 
+// OK or an error: one pointer, null when OK, so that success costs a comparison and all of an error
+// is made and freed out of line. Copyable.
 class [[nodiscard]] Status {
  public:
   Status() = default;  // OK
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  // An error; of kOk, OK, and `message` is dropped.
+  Status(StatusCode code, std::string message);
+  Status(const Status& other);
+  Status& operator=(const Status& other);
+  Status(Status&&) = default;
+  Status& operator=(Status&&) = default;
+  ~Status() = default;
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
-  const std::string& message() const { return message_; }
+  bool ok() const { return error_ == nullptr; }
+  StatusCode code() const;
+  const std::string& message() const;  // empty when OK
 
   // Returns this error with the line " - While <what>." added; OK stays OK.
-  Status While(const std::string& what) && {
-    if (!ok()) message_ += "\n - While " + what + ".";
-    return std::move(*this);
-  }
+  Status While(std::string_view what) &&;
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  struct Error {
+    StatusCode code;
+    std::string message;
+  };
+  struct Delete {
+    void operator()(Error* error) const;
+  };
+  std::unique_ptr<Error, Delete> error_;
 };
 
 // A T, or the Status that says why there is none.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit by design
-  Result(Status status) : state_(std::in_place_index<0>, std::move(status)) {}  // NOLINT
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: an error, not OK
 
-  bool ok() const { return state_.index() == 1; }
+  bool ok() const { return value_.has_value(); }
   // The error, or OK.
-  Status status() const& { return ok() ? Status() : std::get<0>(state_); }
-  Status status() && { return ok() ? Status() : std::get<0>(std::move(state_)); }
+  Status status() const& { return status_; }
+  Status status() && { return std::move(status_); }
 
   // The value; only valid when ok().
-  T& operator*() { return *std::get_if<1>(&state_); }
-  const T& operator*() const { return *std::get_if<1>(&state_); }
-  T* operator->() { return std::get_if<1>(&state_); }
-  const T* operator->() const { return std::get_if<1>(&state_); }
-  T value() && { return std::move(*std::get_if<1>(&state_)); }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+  T value() && { return *std::move(value_); }
 
  private:
-  std::variant<Status, T> state_;
+  Status status_;
+  std::optional<T> value_;
 };
 
 }  // namespace spirloom

@@ -55,15 +55,15 @@ TEST(Ints, Compares) {
 TEST(Eval, KeepsTheFirstError) {
   Eval eval;
   EXPECT_TRUE(eval.ok());
-  eval.Fail("First.");
-  eval.Fail("Second.");
+  eval.Fail({"First."});
+  eval.Fail({"Second."});
   EXPECT_FALSE(eval.ok());
   EXPECT_EQ(eval.error(), "First.");
 }
 
 TEST(Eval, EmptyMessageIsStillAnError) {
   Eval eval;
-  eval.Fail("");
+  eval.Fail({""});
   EXPECT_FALSE(eval.ok());
 }
 
