@@ -44,7 +44,7 @@ Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std:
   return Model(std::move(state));
 }
 
-Model::Model(std::unique_ptr<internal::ModelState> state) : state_(std::move(state)) {}
+Model::Model(std::shared_ptr<internal::ModelState> state) : state_(std::move(state)) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
@@ -58,9 +58,37 @@ Status Model::Run(std::span<const std::span<const std::byte>> inputs,
   return internal::RunModel(*state_, inputs, outputs);
 }
 
+std::span<std::byte> Model::InputBytes(size_t i) {
+  return {state_->inputs[i].data, state_->inputs[i].size};
+}
+
+std::span<const std::byte> Model::OutputBytes(size_t i) const {
+  return {state_->outputs[i].data, state_->outputs[i].size};
+}
+
+Status Model::Run() {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_));
+  return internal::FinishRun(*state_, state_->submitted);
+}
+
+Result<PendingRun> Model::Submit() {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_));
+  return PendingRun(state_, state_->submitted);
+}
+
+Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
+  return PendingRun(state_, state_->submitted);
+}
+
 Result<std::vector<DispatchProfile>> Model::Profile() const {
+  if (state_->finished != state_->submitted) {
+    return Status(StatusCode::kInvalidArgument,
+                  "Run " + std::to_string(state_->submitted) +
+                      " of the model is in flight; its times are there when it was waited for.");
+  }
   std::vector<DispatchProfile> profile = state_->profile;
-  if (!state_->timestamps || !state_->has_run) return profile;
+  if (!state_->timestamps || state_->finished == 0) return profile;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
                       state_->timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
   for (size_t i = 0; i < profile.size(); ++i) {

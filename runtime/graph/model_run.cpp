@@ -39,26 +39,69 @@ Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte
   return Status();
 }
 
+Status CheckIdle(const ModelState& state) {
+  if (state.submitted == state.finished) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                "Run " + std::to_string(state.submitted) +
+                    " of the model is in flight. Wait for it first; to have two in flight, load "
+                    "the model twice.");
+}
+
+void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].empty()) continue;
+    std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
+  }
+}
+
+void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
+  }
+}
+
 }  // namespace
+
+Status SubmitRun(ModelState& state) {
+  SPIRLOOM_TRY(CheckIdle(state));
+  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
+  ++state.submitted;
+  return Status();
+}
+
+Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(CheckIdle(state));
+  SPIRLOOM_TRY(CheckInputs(state, inputs));
+  CopyInputs(state, inputs);
+  return SubmitRun(state);
+}
+
+Status FinishRun(ModelState& state, uint64_t run) {
+  if (run > state.finished) {
+    state.last_run = state.fence->WaitAndReset();
+    state.finished = state.submitted;
+  }
+  return run == state.finished ? state.last_run : Status();
+}
+
+Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
+  SPIRLOOM_TRY(CheckOutputs(state, outputs));
+  if (run != state.submitted) {
+    return Status(StatusCode::kInvalidArgument,
+                  "The results of run " + std::to_string(run) + " are gone: the model has run " +
+                      std::to_string(state.submitted) + " times. Take them before the next run.");
+  }
+  SPIRLOOM_TRY(FinishRun(state, run));
+  CopyOutputs(state, outputs);
+  return Status();
+}
 
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
                 std::span<const std::span<std::byte>> outputs) {
-  SPIRLOOM_TRY(CheckInputs(state, inputs));
   SPIRLOOM_TRY(CheckOutputs(state, outputs));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].empty()) {
-      std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
-    }
-  }
-  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
-  SPIRLOOM_TRY(state.fence->WaitAndReset());
-  state.has_run = true;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].empty()) {
-      std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
-    }
-  }
-  return Status();
+  SPIRLOOM_TRY(SubmitRun(state, inputs));
+  return FinishRun(state, state.submitted, outputs);
 }
 
 }  // namespace spirloom::internal

@@ -47,7 +47,9 @@ struct ModelState {
   std::optional<vulkan::TimestampPool> timestamps;
   std::optional<vulkan::CommandBuffer> commands;
   std::optional<vulkan::Fence> fence;
-  bool has_run = false;
+  uint64_t submitted = 0;  // runs so far
+  uint64_t finished = 0;   // those that were waited for: as many, or one less
+  Status last_run;         // how the last one of them ended
 };
 
 // Whether the host writes and reads tensors where the device computes with them, or through staging
@@ -63,6 +65,14 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
                                                graph::TensorWatch* watch = nullptr);
+
+// Model::Submit with and without inputs. Fail with kInvalidArgument while a run is in flight.
+Status SubmitRun(ModelState& state);
+Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs);
+
+// PendingRun::Wait for run number `run`, counted from 1. Nothing happens when it was waited for.
+Status FinishRun(ModelState& state, uint64_t run);
+Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs);
 
 // Model::Run.
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,

@@ -26,4 +26,12 @@ Status Fence::WaitAndReset() {
                   "vkResetFences");
 }
 
+Result<bool> Fence::IsSignalled() const {
+  const Device& device = handle_.device();
+  const VkResult result = device.fn().vkGetFenceStatus(device.handle(), handle_.get());
+  if (result == VK_NOT_READY) return false;
+  SPIRLOOM_TRY(ToStatus(result, "vkGetFenceStatus"));
+  return true;
+}
+
 }  // namespace spirloom::vulkan

@@ -13,6 +13,9 @@ class Fence {
   // Waits for the signal, without a limit, and resets. Fails with kDeviceLost.
   Status WaitAndReset();
 
+  // Whether it is signalled. Fails with kDeviceLost.
+  Result<bool> IsSignalled() const;
+
   VkFence handle() const { return handle_.get(); }
 
  private:

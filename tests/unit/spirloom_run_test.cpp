@@ -167,10 +167,15 @@ TEST(Reports, TheStatsTellMemoryAndCounts) {
 }
 
 TEST(Reports, TheProfileShowsTheSlowestFirst) {
-  const std::string report = ProfileReport(TwoDispatches());
+  LoadStats stats;
+  stats.dispatches = 2;
+  stats.barriers = 1;
+  stats.pipelines = 2;
+  const std::string report = ProfileReport(TwoDispatches(), stats);
   EXPECT_LT(report.find("mm_f32_buffer"), report.find("relu_f32_buffer"));
   EXPECT_THAT(report, HasSubstr("3.000   75.0"));
   EXPECT_THAT(report, HasSubstr("4.000  100.0"));
+  EXPECT_THAT(report, HasSubstr("\n2 dispatches with 1 barriers and 2 pipelines\n"));
 }
 
 TEST(Reports, TheTraceIsJsonWhateverTheNames) {

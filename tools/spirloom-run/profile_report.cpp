@@ -50,9 +50,14 @@ std::string ByVariant(std::span<const DispatchProfile> dispatches, uint64_t tota
   return table.ToString();
 }
 
+std::string Counts(const LoadStats& stats) {
+  return std::to_string(stats.dispatches) + " dispatches with " + std::to_string(stats.barriers) +
+         " barriers and " + std::to_string(stats.pipelines) + " pipelines";
+}
+
 }  // namespace
 
-std::string ProfileReport(std::span<const DispatchProfile> dispatches) {
+std::string ProfileReport(std::span<const DispatchProfile> dispatches, const LoadStats& stats) {
   const uint64_t total = TotalTime(dispatches);
   std::vector<const DispatchProfile*> sorted;
   for (const DispatchProfile& dispatch : dispatches) sorted.push_back(&dispatch);
@@ -65,7 +70,7 @@ std::string ProfileReport(std::span<const DispatchProfile> dispatches) {
                   Milliseconds(dispatch->gpu_ns), Percent(dispatch->gpu_ns, total)});
   }
   table.AddRow({"total", "", "", "", Milliseconds(total), Percent(total, total)});
-  return table.ToString() + "\n" + ByVariant(dispatches, total);
+  return table.ToString() + "\n" + ByVariant(dispatches, total) + "\n" + Counts(stats) + "\n";
 }
 
 std::string PlanReport(std::span<const DispatchProfile> dispatches, const LoadStats& stats) {
@@ -79,13 +84,12 @@ std::string PlanReport(std::span<const DispatchProfile> dispatches, const LoadSt
                            ? 0
                            : 100.0 * (1 - static_cast<double>(stats.planned_bytes) /
                                               static_cast<double>(stats.naive_bytes));
-  return table.ToString() + "\n" + std::to_string(stats.dispatches) + " dispatches with " +
-         std::to_string(stats.barriers) + " barriers and " + std::to_string(stats.pipelines) +
-         " pipelines; " + std::to_string(stats.layout_copies) + " layout copies; " +
-         std::to_string(stats.aliased_views) + " views alias.\nActivations take " +
-         Bytes(stats.planned_bytes) + " instead of " + Bytes(stats.naive_bytes) + " (" +
-         Decimal(saved, 0) + " % saved), of which " + Bytes(stats.live_bytes) +
-         " are in use at once; constants take " + Bytes(stats.constant_bytes) + ".\n";
+  return table.ToString() + "\n" + Counts(stats) + "; " + std::to_string(stats.layout_copies) +
+         " layout copies; " + std::to_string(stats.aliased_views) +
+         " views alias.\nActivations take " + Bytes(stats.planned_bytes) + " instead of " +
+         Bytes(stats.naive_bytes) + " (" + Decimal(saved, 0) + " % saved), of which " +
+         Bytes(stats.live_bytes) + " are in use at once; constants take " +
+         Bytes(stats.constant_bytes) + ".\n";
 }
 
 std::string TraceJson(std::span<const DispatchProfile> dispatches, const std::string& device) {

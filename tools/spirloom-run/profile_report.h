@@ -10,7 +10,7 @@
 namespace spirloom::run {
 
 // A table of the dispatches, slowest first, one of the same by op and variant, and the totals.
-std::string ProfileReport(std::span<const DispatchProfile> dispatches);
+std::string ProfileReport(std::span<const DispatchProfile> dispatches, const LoadStats& stats);
 
 // The dispatches in order, and what planning did.
 std::string PlanReport(std::span<const DispatchProfile> dispatches, const LoadStats& stats);

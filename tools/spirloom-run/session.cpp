@@ -91,7 +91,7 @@ Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings)
 Status Report(const Options& options, const Runtime& runtime, const Model& model,
               const Timings& timings) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
-  if (options.profile) Print(ProfileReport(profile));
+  if (options.profile) Print(ProfileReport(profile, model.stats()));
   if (!options.trace.empty()) {
     SPIRLOOM_TRY(WriteText(options.trace, TraceJson(profile, runtime.device().name)));
   }

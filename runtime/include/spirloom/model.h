@@ -68,8 +68,33 @@ namespace internal {
 struct ModelState;
 }
 
+// A run that Model::Submit() started. Destroying it waits for the run's end; it keeps what it needs
+// of the model alive. Counts as its model for thread safety.
+class PendingRun {
+ public:
+  PendingRun(PendingRun&&) noexcept;
+  PendingRun& operator=(PendingRun&&) noexcept;
+  ~PendingRun();
+
+  // Whether the run has ended, so that Wait() returns at once. Fails with kDeviceLost.
+  Result<bool> IsDone() const;
+  // Waits for the end; any number of times. Then OutputBytes() of the model hold the results, until
+  // it runs again. Fails with kDeviceLost.
+  Status Wait();
+  // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes. Fails with
+  // kInvalidArgument for other sizes, and when the model has run again meanwhile.
+  Status Wait(std::span<const std::span<std::byte>> outputs);
+
+ private:
+  friend class Model;
+  PendingRun(std::shared_ptr<internal::ModelState> state, uint64_t run);
+  std::shared_ptr<internal::ModelState> state_;  // null after a move
+  uint64_t run_ = 0;
+};
+
 // Owns the device memory, pipelines and recorded commands of one graph.
-// Thread safety: one call at a time per Model; different Models may run on different threads.
+// Thread safety: one call at a time per Model; different Models may run on different threads
+// (docs/threading.md).
 class Model {
  public:
   // Loads the graph at `path`. Fails with kInvalidFile for a malformed file, kNotFound listing
@@ -95,12 +120,28 @@ class Model {
   Status Run(std::span<const std::span<const std::byte>> inputs,
              std::span<const std::span<std::byte>> outputs);
 
-  // The dispatches of the last run, in order.
+  // Memory that the host and the device share, in place of copies: what is in InputBytes(i) when a
+  // run starts is input i, and when it has ended OutputBytes(i) holds output i. Their sizes are
+  // those of inputs()[i] and outputs()[i], their addresses those of the whole life of the model.
+  // Input memory may be slow to read: write it in order. Neither may be touched during a run.
+  std::span<std::byte> InputBytes(size_t i);
+  std::span<const std::byte> OutputBytes(size_t i) const;
+
+  // Runs once on what InputBytes() hold, and waits.
+  Status Run();
+
+  // Starts a run and returns at once; with `inputs`, copies them first. One run of a model is in
+  // flight at a time: fails with kInvalidArgument before the last one has been waited for.
+  [[nodiscard]] Result<PendingRun> Submit();
+  [[nodiscard]] Result<PendingRun> Submit(std::span<const std::span<const std::byte>> inputs);
+
+  // The dispatches of the last run that was waited for, in order. Fails with kInvalidArgument
+  // during a run.
   Result<std::vector<DispatchProfile>> Profile() const;
 
  private:
-  explicit Model(std::unique_ptr<internal::ModelState> state);
-  std::unique_ptr<internal::ModelState> state_;
+  explicit Model(std::shared_ptr<internal::ModelState> state);
+  std::shared_ptr<internal::ModelState> state_;
 };
 
 }  // namespace spirloom
