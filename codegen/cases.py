@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Map
 
 from codegen.errors import SpecError, one_of
@@ -14,7 +15,7 @@ from codegen.fields import (
     as_sequence,
     as_words,
 )
-from codegen.signature import Signature, scalar_value
+from codegen.signature import scalar_value
 from codegen.spec import Arg, ArgType, CaseValue, Kernel, TensorCase, TestCase, Tolerance
 from codegen.storages import as_storages
 from codegen.vocabulary import MAX_RANK, DType
@@ -31,11 +32,12 @@ _REASON = "because"
 _MAX_ELEMENTS = 1 << 28
 
 
-def load_case(node: Node, signature: Signature, kernels: Map[str, Kernel]) -> TestCase:
+def load_case(node: Node, op_args: Iterable[Arg], kernels: Map[str, Kernel]) -> TestCase:
     """One case of `tests` or of a template's `test_shapes`."""
-    names = [arg.name for arg in signature.args]
+    op_args = list(op_args)
+    names = [arg.name for arg in op_args]
     fields = Fields.of(node, "a test case", (*names, *_LIMITS))
-    args = {arg.name: _arg_value(fields, arg) for arg in signature.args}
+    args = {arg.name: _arg_value(fields, arg) for arg in op_args}
     kernel = fields.scalar("kernel")
     if kernel is not None and kernel.text not in kernels:
         message = f"Kernel '{kernel.text}' is not one of: {one_of(kernels)}."

@@ -164,7 +164,7 @@ def _tests(
     fields.need("tests")
     named = {kernel.name: kernel for kernel in kernels}
     for node in fields.items("tests"):
-        yield load_case(node, signature, named)
+        yield load_case(node, signature.args, named)
     for template in dict.fromkeys(kernel.template for kernel in kernels):
         sidecar = templates.sidecar(template)
         shapes = sidecar.get("test_shapes") if sidecar else None
@@ -176,7 +176,7 @@ def _tests(
 def _shared_case(node: Node, signature: Signature, named: Mapping[str, Kernel]) -> TestCase:
     """A case that stands beside the template; a mistake is one of some spec's, so it is named."""
     try:
-        return load_case(node, signature, named)
+        return load_case(node, signature.args, named)
     except SpecError as error:
         user = f"(For {signature.args[0].position.file}.)" if signature.args else ""
         raise SpecError(

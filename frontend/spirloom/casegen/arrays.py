@@ -29,11 +29,7 @@ class Arrays:
 
 def make_arrays(run: Run) -> Arrays:
     """Fills the inputs and evaluates the reference."""
-    inputs = {
-        arg.name: tuple(_make_input(run, arg, *item) for item in items_of(run, arg))
-        for arg in run.op.args
-        if arg.type.is_tensor
-    }
+    inputs = make_inputs(run)
     results, unfinished = _evaluate(run, inputs)
     if len(results) != len(run.outputs):
         raise CaseError(f"The reference gives {len(results)} results, not {len(run.outputs)}.")
@@ -42,6 +38,15 @@ def make_arrays(run: Run) -> Arrays:
         data = rounded(result, tensor.dtype, tensor.shape)
         expected.append(NamedArray(output.name, tensor.dtype, data))
     return Arrays(inputs, tuple(expected), unfinished)
+
+
+def make_inputs(run: Run) -> Inputs:
+    """Fills the inputs."""
+    return {
+        arg.name: tuple(_make_input(run, arg, *item) for item in items_of(run, arg))
+        for arg in run.op.args
+        if arg.type.is_tensor
+    }
 
 
 def _evaluate(run: Run, inputs: Inputs) -> tuple[list[Array], str]:

@@ -38,13 +38,13 @@ def runs_of(op: Op) -> Iterator[Run]:
     for test in op.tests:
         name = names.add(case_name(op, test.args))
         for variant in op.variants:
-            run = _run(op, name, test, variant)
+            run = run_of(op, name, test, variant)
             if run is not None:
                 yield run
 
 
-def _run(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
-    """None when the case is not for this variant."""
+def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:
+    """The case for one variant; None when it is not for this variant."""
     if test.dtypes is not None and variant.dtype not in test.dtypes:
         return None
     if test.storages is not None and variant.storage not in test.storages:

@@ -1,0 +1,47 @@
+#include "benchmarks/kernels/timed_call.h"
+
+#include <ctime>
+#include <utility>
+
+#include "tests/ops/case_data.h"
+
+namespace spirloom::bench {
+
+TimedCall::TimedCall(Model model, const schema::Case& test)
+    : model_(std::move(model)), inputs_(testing::InputsOf(test)) {
+  for (const TensorInfo& output : model_.outputs()) outputs_.emplace_back(output.size);
+  for (std::vector<std::byte>& output : outputs_) output_spans_.emplace_back(output);
+}
+
+Result<TimedCall> TimedCall::Create(const Runtime& runtime, const schema::Case& test) {
+  ModelOptions options = testing::OptionsOf(test);
+  options.profile = true;
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, testing::GraphOf(test), options));
+  TimedCall call(std::move(model), test);
+  SPIRLOOM_TRY(call.Run().status());
+  SPIRLOOM_TRY(call.CheckDispatched(test.variant()->str()));
+  return call;
+}
+
+Result<Cost> TimedCall::Run() {
+  const std::clock_t start = std::clock();
+  SPIRLOOM_TRY(model_.Run(inputs_, output_spans_));
+  const std::clock_t cpu = std::clock() - start;
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
+  const DispatchProfile& last = dispatches.back();
+  const uint64_t gpu_ns = last.start_ns + last.gpu_ns - dispatches.front().start_ns;
+  return Cost{static_cast<double>(gpu_ns) * 1e-9,
+              static_cast<double>(cpu) / static_cast<double>(CLOCKS_PER_SEC)};
+}
+
+Status TimedCall::CheckDispatched(const std::string& variant) const {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
+  std::string others;
+  for (const DispatchProfile& dispatch : dispatches) {
+    if (dispatch.variant == variant) return Status();
+    others += " " + dispatch.variant;
+  }
+  return testing::Wrong("The variant " + variant + " was not dispatched, only:" + others + ".");
+}
+
+}  // namespace spirloom::bench

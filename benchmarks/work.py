@@ -1,0 +1,51 @@
+"""How much work a call of an operator is: multiply-adds, and bytes that it must touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.ops import OpLibrary
+
+_MATRIX_PRODUCTS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
+                    "aten.baddbmm": "a", "aten.linear": "x"}  # fmt: skip
+_CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d")
+
+
+def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
+    """Those of the definition, whatever algorithm computes it; 0 for what is not made of them."""
+
+    def shape(name: str) -> tuple[int, ...]:
+        tensor = args[name]
+        assert isinstance(tensor, Tensor)
+        return tensor.shape
+
+    results = prod(node.outputs[0].shape)
+    if node.op in _MATRIX_PRODUCTS:
+        return results * shape(_MATRIX_PRODUCTS[node.op])[-1]
+    if node.op in _CONVOLUTIONS:
+        return results * prod(shape("weight")[1:])
+    if node.op.startswith("aten.conv_transpose"):
+        return prod(shape("x")) * prod(shape("weight")[1:])
+    if node.op == "aten.scaled_dot_product_attention":
+        rows = prod(shape("query")[:-1])
+        return rows * shape("key")[-2] * (shape("query")[-1] + shape("value")[-1])
+    if node.op.startswith("spirloom.") and node.op.endswith("_layer"):  # recurrent: every step
+        steps, batch, _ = shape("x")
+        return steps * batch * prod(shape("weight"))
+    return 0
+
+
+def graph_multiply_adds(graph: Graph, library: OpLibrary) -> int:
+    """Those of all nodes."""
+    return sum(
+        multiply_adds(node, dict(zip(library.arg_names(node.op), node.args, strict=True)))
+        for node in graph.nodes
+    )
+
+
+def touched_bytes(node: Node) -> int:
+    """Of every operand and result once: less cannot move."""
+    tensors = dict.fromkeys((*node.inputs(), *node.outputs))
+    return sum(tensor.size for tensor in tensors)
