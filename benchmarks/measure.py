@@ -1,7 +1,6 @@
 """Measuring processes: CPU and wall time, and what they wrote."""
 
 import os
-import platform
 import subprocess
 import time
 from collections.abc import Sequence
@@ -64,22 +63,3 @@ def snapshot(*folders: Path) -> dict[Path, tuple[int, int]]:
 def changed(before: dict[Path, tuple[int, int]], after: dict[Path, tuple[int, int]]) -> list[Path]:
     """The files that appeared, vanished or were written between two snapshots."""
     return sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
-
-
-def machine() -> dict[str, str]:
-    """What the figures depend on: processor, system and the versions of the tools."""
-    cpu = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            cpu = line.partition(":")[2].strip()
-            break
-    found = {"cpu": cpu, "cores": str(len(os.sched_getaffinity(0)))}
-    found["load average"] = f"{os.getloadavg()[0]:.1f}"
-    found["system"] = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
-    for package in ("glslang-dev", "spirv-tools", "glslc", "g++"):
-        version = subprocess.run(
-            ["dpkg-query", "-W", "-f", "${Version}", package],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        found[package] = version.stdout.strip() or "unknown"
-    return found

@@ -6,7 +6,6 @@ long it takes from an edited template to the relinked library. CPU time is what 
 charged for; every figure is the least of several processes. Results go to benchmarks/results/.
 """
 
-import argparse
 import json
 import shutil
 import sys
@@ -15,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks import measure
-from codegen.closed_pipe import ends_quietly
+from benchmarks.machine import describe
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -23,6 +22,7 @@ LIBRARY = BUILD / "generated"
 SHADERC = BUILD / "bin" / "spirloom-shaderc"
 RESULTS = ROOT / "benchmarks" / "results"
 MAIN = "void main() {"
+SAMPLE = 80  # variants that glslc compiles
 EDIT = MAIN + "\n  if (gl_GlobalInvocationID.x == 0x7ffffffu) return;"
 
 
@@ -192,18 +192,13 @@ def report(results: Results) -> str:
     )
 
 
-@ends_quietly
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")
-    parser.add_argument("--sample", type=int, default=80, help="variants given to glslc")
-    arguments = parser.parse_args()
-    times: int = arguments.times
+def measure_toolchain(times: int) -> None:
+    """Measures everything, each figure by so many processes, and writes the results."""
     variants = load_variants()
     print(f"{len(variants)} variants; compiling them {times} times", flush=True)
     cold = measure_cold(times)
     print("one glslc process per variant", flush=True)
-    glslc = measure_glslc(variants, arguments.sample, times)
+    glslc = measure_glslc(variants, SAMPLE, times)
     print("a build with nothing changed", flush=True)
     null_build, written = measure_null_build(times)
     null_compile = measure_null_compile(times)
@@ -211,7 +206,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="spirloom-bench-") as folder:
         edits = measure_edits(Path(folder), times)
     results = Results(
-        machine=measure.machine(),
+        machine=describe("glslang-dev", "spirv-tools", "glslc", "g++"),
         variants=len(variants),
         pack_bytes=(LIBRARY / "shaders.slpack").stat().st_size,
         cold_cpu_ms_per_variant=cold.cpu / len(variants) * 1e3,
@@ -230,8 +225,3 @@ def main() -> int:
         json.dumps(asdict(results), indent=2) + "\n", encoding="utf-8"
     )
     print("\n" + page)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

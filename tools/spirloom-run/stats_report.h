@@ -20,7 +20,7 @@ struct Timings {
   // The same on the GPU, from the first dispatch's start to the last one's end; empty without
   // --profile.
   std::vector<double> gpu_ms;
-  double cpu_ms = 0;  // CPU time of all threads, for one timed run; 0 when there were none
+  double cpu_ms = 0;  // the least CPU time of a timed run, of all threads; 0 when there were none
 
   double SteadyMin() const;     // the first run's without timed runs
   double SteadyMedian() const;  // likewise

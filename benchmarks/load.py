@@ -1,0 +1,70 @@
+"""From a model's file to its first result: with nothing cached, and with everything."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.context import Context
+from benchmarks.networks import Files, run_ncnn, run_spirloom
+
+NETWORK = "mobilenet_v2"
+# Milliseconds. `process_ms` is from starting the program to its end.
+TIMES = ("load_ms", "pipeline_ms", "first_run_ms", "process_ms")
+PEER_TIMES = ("load_ms", "first_run_ms", "process_ms")
+
+
+def measure(context: Context) -> dict[str, Any]:
+    """The results as JSON values; times are the least of several processes."""
+    name = NETWORK if NETWORK in context.networks else context.networks[0]
+    files = Files.make(name, context)
+    filled = context.scratch / "caches"
+    (filled / "driver").mkdir(parents=True)
+    runs: dict[str, list[dict[str, Any]]] = {}
+    _start(context, files, filled)
+    if context.ncnn is not None:
+        _start_peer(context, files, filled)
+    for _ in range(context.times):
+        for state, cache in (("cold", None), ("warm", filled)):
+            runs.setdefault(f"spirloom {state}", []).append(_start(context, files, cache))
+            if context.ncnn is not None:
+                peer = _start_peer(context, files, cache)
+                runs.setdefault(f"ncnn {state}", []).append(peer)
+    first = runs["spirloom cold"][0]
+    return {
+        "network": name,
+        "pipelines": first["pipelines"],
+        "variants": first["variants"],
+        "starts": {
+            start: {
+                name: min(stats[name] for stats in found)
+                for name in (TIMES if start.startswith("spirloom") else PEER_TIMES)
+            }
+            for start, found in runs.items()
+        },
+    }
+
+
+def _driver_cache(cache: Path | None) -> dict[str, str]:
+    """The environment in which Mesa keeps compiled shaders there, or nowhere."""
+    if cache is None:
+        return {**os.environ, "MESA_SHADER_CACHE_DISABLE": "true"}
+    return {**os.environ, "MESA_SHADER_CACHE_DIR": str(cache / "driver")}
+
+
+def _start(context: Context, files: Files, cache: Path | None) -> dict[str, Any]:
+    """One process that loads the model and runs it once."""
+    own = "none" if cache is None else cache / "pipelines"
+    start = time.perf_counter()
+    stats = run_spirloom(
+        context, files, "--cache-dir", own, environment=_driver_cache(cache)
+    )
+    return {**stats, "process_ms": (time.perf_counter() - start) * 1e3}
+
+
+def _start_peer(context: Context, files: Files, cache: Path | None) -> dict[str, Any]:
+    start = time.perf_counter()
+    stats = run_ncnn(context, files, repeat=0, environment=_driver_cache(cache))
+    return {**stats, "process_ms": (time.perf_counter() - start) * 1e3}

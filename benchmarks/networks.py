@@ -1,0 +1,135 @@
+"""Whole networks, batch 1, float32: Spirloom, PyTorch on the CPU and ncnn, taken in turns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.calls import TABLES, write_calls
+from benchmarks.context import Context, Timing, python, run, run_json
+from benchmarks.kernels import Ceilings, least_times, time_calls
+from benchmarks.machine import cores
+from benchmarks.peers.ncnn_model import NcnnModel, convert
+from benchmarks.work import graph_multiply_adds
+from spirloom.graph_reader import load
+from spirloom.ops import OpLibrary
+from tests.network.driver import Tools, import_network
+from tests.network.export import export_network
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A network in the forms that its programs take, and its inputs for spirloom-run."""
+
+    name: str
+    slg: Path
+    inputs: tuple[str, ...]  # NAME=FILE.npy
+    arrays: Path  # all inputs in an .npz
+    logits: Path
+    multiply_adds: int
+    ncnn: NcnnModel | None
+
+    @classmethod
+    def make(cls, name: str, context: Context) -> Files:
+        """Exports the network, if no one has, and imports it."""
+        folder = context.scratch / name
+        folder.mkdir(exist_ok=True)
+        cache = context.build / "networks"
+        cache.mkdir(exist_ok=True)
+        exported = export_network(name, cache)
+        tools = Tools(python().with_name("spirloom"), context.program("spirloom-run"))
+        slg = import_network(tools, exported.onnx, 1, "f32", folder)
+        inputs = []
+        for input_name, values in exported.inputs.items():
+            np.save(folder / f"{input_name}.npy", values[:1])
+            inputs.append(f"{input_name}={folder / input_name}.npy")
+        return cls(
+            name,
+            slg,
+            tuple(inputs),
+            exported.onnx.with_name("inputs.npz"),
+            exported.onnx.with_name("logits.npy"),
+            graph_multiply_adds(load(slg), OpLibrary()),
+            None if context.ncnn is None else convert(context.ncnn, exported.onnx, folder),
+        )
+
+
+def run_spirloom(
+    context: Context,
+    files: Files,
+    *flags: str | Path,
+    environment: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """What spirloom-run's --json has."""
+    stats = context.scratch / "stats.json"
+    inputs = [word for each in files.inputs for word in ("--input", each)]
+    command = [context.program("spirloom-run"), files.slg, *inputs, "--json", stats, *flags]
+    run(command, environment)
+    found: dict[str, Any] = json.loads(stats.read_text(encoding="utf-8"))
+    return found
+
+
+def run_torch(context: Context, files: Files) -> dict[str, Any]:
+    """PyTorch on the CPU, on all cores."""
+    return run_json([python(), "-m", "benchmarks.peers.torch_run", files.name,
+                     "--repeat", str(context.repeat), "--threads", str(cores())])  # fmt: skip
+
+
+def run_ncnn(
+    context: Context, files: Files, repeat: int, environment: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """ncnn on the same Vulkan device; its result is compared with PyTorch's."""
+    assert context.ncnn is not None and files.ncnn is not None
+    return files.ncnn.run(context.ncnn, files.arrays, files.logits, repeat, environment)
+
+
+def runners(context: Context) -> dict[str, Callable[[Files], dict[str, Any]]]:
+    """The programs to time, in the order of their turns."""
+    steady = ("--warmup", "2", "--repeat", str(context.repeat))
+    found: dict[str, Callable[[Files], dict[str, Any]]] = {
+        "spirloom": lambda files: run_spirloom(context, files, *steady),
+        "torch": lambda files: run_torch(context, files),
+    }
+    if context.ncnn is not None:
+        found["ncnn"] = lambda files: run_ncnn(context, files, context.repeat)
+    return found
+
+
+def measure(context: Context) -> dict[str, Any]:
+    """The results as JSON values."""
+    pack = context.scratch / "probes.slcases"
+    probes = write_calls(pack, TABLES[:1])
+    networks = [Files.make(name, context) for name in context.networks]
+    times: dict[tuple[str, str], Timing] = {}
+    ceilings: list[Mapping[str, Timing]] = []
+    for _ in range(context.times):
+        for files in networks:
+            ceilings.append(time_calls(context, pack, probes))
+            for program, runner in runners(context).items():
+                found = runner(files)
+                time = Timing(found["steady_min_ms"] / 1e3, found["cpu_ms"] / 1e3)
+                key = (files.name, program)
+                times[key] = time.least(times.get(key, time))
+    return {
+        "ceilings": asdict(Ceilings.of(least_times(ceilings, probes))),
+        "networks": [
+            {
+                "name": files.name,
+                "multiply_adds": files.multiply_adds,
+                "times": {p: asdict(t) for (name, p), t in times.items() if name == files.name},
+                "steady": steady_state(context, files),
+            }
+            for files in networks
+        ],
+    }
+
+
+def steady_state(context: Context, files: Files) -> dict[str, Any]:
+    """What one run is made of, and what the host adds to it."""
+    stats = run_spirloom(context, files, "--profile", "--repeat", str(context.repeat))
+    return {name: stats[name] for name in ("dispatches", "barriers", "host_min_ms")}

@@ -1,0 +1,98 @@
+"""docs/performance.md and its pictures, from the results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.kernels import Ceilings, read
+from benchmarks.plot import Bars, chart
+from benchmarks.reports import (
+    PAGES,
+    Results,
+    conditions,
+    network_times,
+    page,
+    share_of_ceiling,
+)
+
+INTRODUCTION = """\
+# Performance
+
+    ./dev bench                     # everything below; also: toolchain, kernels, networks, load, memory
+    ./dev bench networks --ncnn     # beside ncnn, which it takes from PyPI into .venv-ncnn
+
+This page and its pictures are made from the figures in `benchmarks/results/` (a test compares
+them). First come ceilings, by operators of their own (`benchmarks/probes/`), so that figures can be
+compared between machines; a figure is the least of several processes that take turns, and CPU time
+stands beside it, which other work on the machine disturbs less. A busy machine is refused
+(`--loaded` measures all the same, and the page says so).
+
+| topic | question |
+|---|---|
+| `kernels` | how near each template comes to what the device can do: `benchmarks/kernels.yaml` has a call or more for each |
+| `networks` | whole networks beside the ceiling, PyTorch on the CPU and ncnn on the same device; what the host adds to a run |
+| `load` | from the file to the first result, with cold and warm caches |
+| `memory` | activation memory beside the least that any plan takes; the process's memory |
+| `toolchain` | what compiling the shaders costs: [toolchain](../benchmarks/results/toolchain.md) |
+"""
+
+
+def read_results(folder: Path) -> dict[str, Results]:
+    """The results there are, by topic."""
+    paths = {topic: folder / f"{topic}.json" for topic in PAGES}
+    return {
+        topic: json.loads(path.read_text(encoding="utf-8"))
+        for topic, path in paths.items()
+        if path.exists()
+    }
+
+
+def files(found: Mapping[str, Results]) -> dict[str, str]:
+    """What follows from the results: texts by path below the repository."""
+    made = {f"benchmarks/results/{topic}.md": page(topic, r) for topic, r in found.items()}
+    sections = [INTRODUCTION]
+    for topic in ("networks", "kernels", "load", "memory"):
+        if topic not in found:
+            continue
+        title, body = PAGES[topic]
+        text = f"\n## {title}\n\n{conditions(topic, found[topic])}\n"
+        if topic in PICTURES:
+            made[f"docs/performance-{topic}.svg"] = PICTURES[topic](found[topic])
+            text += f"![{title} beside the ceiling](performance-{topic}.svg)\n\n"
+        sections.append(text + body(found[topic]))
+    made["docs/performance.md"] = "".join(sections)
+    return made
+
+
+def draw_networks(results: Results) -> str:
+    """How much of the arithmetic ceiling networks reach."""
+    ceilings = Ceilings.from_json(results["ceilings"])
+    rows = []
+    for network in results["networks"]:
+        found = network_times(network)
+        rates = (
+            found[program].rate(2 * network["multiply_adds"]).of(ceilings.operations).wall * 100
+            if program in found
+            else None
+            for program in ("spirloom", "ncnn")
+        )
+        rows.append(Bars(network["name"], tuple(rates)))
+    return chart("Networks: share of the multiply-add ceiling", ("Spirloom", "ncnn"), rows, "%")
+
+
+def draw_kernels(results: Results) -> str:
+    """How much of their ceiling kernels reach, the best first."""
+    ceilings, timed = read(results)
+    shares = [(each, share_of_ceiling(each, ceilings)) for each in timed]
+    shares.sort(key=lambda item: (not item[0].call.multiply_adds, -item[1][1].wall))
+    rows = []
+    for each, (_, share, unit) in shares:
+        values = (share.wall * 100, None) if unit == "GFLOP/s" else (None, share.wall * 100)
+        rows.append(Bars(each.call.variant, values))
+    series = ("of multiply-adds", "of bandwidth")
+    return chart("Kernels: share of the ceiling", series, rows, "%")
+
+
+PICTURES = {"networks": draw_networks, "kernels": draw_kernels}
