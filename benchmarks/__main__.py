@@ -1,4 +1,7 @@
-"""`./dev bench [TOPIC…]`: measures, and writes results and docs/performance.md."""
+"""`./dev bench [TOPIC…]`: measures, and writes results and docs/performance.md.
+
+The topic `pages` measures nothing: it writes the pages anew from the results there are.
+"""
 
 from __future__ import annotations
 
@@ -26,23 +29,24 @@ TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "load": load.measure,
     "memory": memory.measure,
 }
-TOOLCHAIN, ALL = "toolchain", "all"
+TOOLCHAIN, ALL, PAGES = "toolchain", "all", "pages"
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="./dev bench", description=(__doc__ or "").strip())
+    parser = argparse.ArgumentParser(
+        prog="./dev bench", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("topics", nargs="*", default=[ALL], metavar="TOPIC",
                         help=f"{', '.join((TOOLCHAIN, *TOPICS))} or all (the default)")  # fmt: skip
     parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")
     parser.add_argument("--ncnn", action="store_true", help="time ncnn too; takes it from PyPI")
     parser.add_argument("--loaded", action="store_true", help="measure on a busy machine as well")
-    parser.add_argument("--quick", action="store_true",
-                        help="everything once, as small as it gets: to see that it runs")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="everything once: that it runs")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=Path, default=ROOT, metavar="DIR",
                         help="write below DIR instead of the repository")  # fmt: skip
     arguments = parser.parse_args()
-    unknown = [t for t in arguments.topics if t not in (*TOPICS, TOOLCHAIN, ALL)]
+    unknown = [t for t in arguments.topics if t not in (*TOPICS, TOOLCHAIN, ALL, PAGES)]
     if unknown:
         parser.error(f"unknown topic '{unknown[0]}'; there are: {', '.join(TOPICS)}, {TOOLCHAIN}")
     if arguments.quick and arguments.out == ROOT:
@@ -88,7 +92,7 @@ def write(path: Path, text: str) -> None:
 def main() -> int:
     arguments = parse_arguments()
     named = list(TOPICS) if ALL in arguments.topics else arguments.topics
-    if not arguments.quick and not arguments.loaded:
+    if not (arguments.quick or arguments.loaded or named == [PAGES]):
         refuse_busy_machine()
     if TOOLCHAIN in named or (ALL in arguments.topics and not arguments.quick):
         toolchain.measure_toolchain(arguments.times)

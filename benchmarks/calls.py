@@ -7,13 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from benchmarks.work import multiply_adds, touched_bytes
-from codegen import Library, Op, SpecError, load_library
-from codegen.cases import load_case
-from codegen.fields import Fields, as_sequence, as_word
-from codegen.vocabulary import DType, Storage
-from codegen.yaml_reader import Node, SourceFile, read_yaml
 from spirloom import graph_file
 from spirloom.casegen.arrays import Arrays, make_inputs
 from spirloom.casegen.case_graph import build_graph
@@ -21,8 +14,17 @@ from spirloom.casegen.case_pack import Case, NamedArray, to_bytes
 from spirloom.casegen.expand import Run, run_of
 from spirloom.casegen.naming import case_name
 
+from benchmarks.work import multiply_adds, touched_bytes
+from codegen import Library, Op, SpecError, load_library
+from codegen.cases import load_case
+from codegen.fields import Fields, as_sequence, as_word
+from codegen.vocabulary import DType, Storage
+from codegen.yaml_reader import Node, SourceFile, read_yaml
+
 ROOT = Path(__file__).resolve().parent.parent
 PROBES = ROOT / "benchmarks" / "probes"
+# Templates without a call in kernels.yaml, and why.
+NOT_TIMED = {"create": "without tensors as arguments it is computed when a model is loaded"}
 TABLES = (ROOT / "benchmarks" / "probes.yaml", ROOT / "benchmarks" / "kernels.yaml")
 
 
@@ -56,7 +58,8 @@ def write_calls(path: Path, tables: tuple[Path, ...] = TABLES) -> list[Call]:
 def calls_of(ops: Library, tables: tuple[Path, ...]) -> Iterator[tuple[Call, Case]]:
     """The calls of the tables, in order."""
     for table in tables:
-        root = read_yaml(SourceFile(table, str(table.relative_to(ROOT))))
+        name = table.relative_to(ROOT) if table.is_relative_to(ROOT) else table
+        root = read_yaml(SourceFile(table, str(name)))
         for entry in root.entries:
             for row in as_sequence(entry.value, f"'{entry.key.text}'").items:
                 yield _call(ops, entry.key.text, row)

@@ -56,11 +56,9 @@ def _driver_cache(cache: Path | None) -> dict[str, str]:
 
 def _start(context: Context, files: Files, cache: Path | None) -> dict[str, Any]:
     """One process that loads the model and runs it once."""
-    own = "none" if cache is None else cache / "pipelines"
+    own: str | Path = "none" if cache is None else cache / "pipelines"
     start = time.perf_counter()
-    stats = run_spirloom(
-        context, files, "--cache-dir", own, environment=_driver_cache(cache)
-    )
+    stats = run_spirloom(context, files, "--cache-dir", own, environment=_driver_cache(cache))
     return {**stats, "process_ms": (time.perf_counter() - start) * 1e3}
 
 

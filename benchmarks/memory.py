@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from benchmarks.context import Context
-from benchmarks.networks import Files, run_spirloom
 from spirloom import graph_file
 from spirloom.builder import Builder
 from spirloom.graph_reader import load
 from spirloom.ir import DType, Graph, Tensor
 from spirloom.ops import OpLibrary
+
+from benchmarks.context import Context
+from benchmarks.networks import Files, run_spirloom
 
 _PLAN = ("live_bytes", "planned_bytes", "naive_bytes", "constant_bytes", "memory_bytes",
          "peak_memory_bytes")  # fmt: skip

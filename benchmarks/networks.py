@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from spirloom.graph_reader import load
+from spirloom.ops import OpLibrary
 
 from benchmarks.calls import TABLES, write_calls
 from benchmarks.context import Context, Timing, python, run, run_json
@@ -16,8 +18,6 @@ from benchmarks.kernels import Ceilings, least_times, time_calls
 from benchmarks.machine import cores
 from benchmarks.peers.ncnn_model import NcnnModel, convert
 from benchmarks.work import graph_multiply_adds
-from spirloom.graph_reader import load
-from spirloom.ops import OpLibrary
 from tests.network.driver import Tools, import_network
 from tests.network.export import export_network
 
@@ -68,8 +68,8 @@ def run_spirloom(
     """What spirloom-run's --json has."""
     stats = context.scratch / "stats.json"
     inputs = [word for each in files.inputs for word in ("--input", each)]
-    command = [context.program("spirloom-run"), files.slg, *inputs, "--json", stats, *flags]
-    run(command, environment)
+    command: list[str | Path] = [context.program("spirloom-run"), files.slg, *inputs]
+    run([*command, "--json", stats, *flags], environment)
     found: dict[str, Any] = json.loads(stats.read_text(encoding="utf-8"))
     return found
 

@@ -20,7 +20,7 @@ from benchmarks.reports import (
 INTRODUCTION = """\
 # Performance
 
-    ./dev bench                     # everything below; also: toolchain, kernels, networks, load, memory
+    ./dev bench                     # every topic below; or name some
     ./dev bench networks --ncnn     # beside ncnn, which it takes from PyPI into .venv-ncnn
 
 This page and its pictures are made from the figures in `benchmarks/results/` (a test compares
@@ -31,8 +31,8 @@ stands beside it, which other work on the machine disturbs less. A busy machine 
 
 | topic | question |
 |---|---|
-| `kernels` | how near each template comes to what the device can do: `benchmarks/kernels.yaml` has a call or more for each |
-| `networks` | whole networks beside the ceiling, PyTorch on the CPU and ncnn on the same device; what the host adds to a run |
+| `kernels` | how near each template (`benchmarks/kernels.yaml`) comes to what the device can do |
+| `networks` | networks beside the ceiling, PyTorch on the CPU and ncnn; the host's share of a run |
 | `load` | from the file to the first result, with cold and warm caches |
 | `memory` | activation memory beside the least that any plan takes; the process's memory |
 | `toolchain` | what compiling the shaders costs: [toolchain](../benchmarks/results/toolchain.md) |

@@ -1,4 +1,4 @@
-"""Measures the shader toolchain: `./dev bench toolchain`.
+"""The shader toolchain: what compiling, and building again, costs.
 
 Four questions: what compiling a variant costs when nothing is cached, next to one `glslc -O`
 process per variant; what a build costs when nothing changed, and whether it writes anything; how
@@ -12,6 +12,7 @@ import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks import measure
 from benchmarks.machine import describe
@@ -160,6 +161,13 @@ def measure_edit(template: Path, build: Path, affected: int, times: int) -> Edit
     measure.run(["cmake", "--build", build])
     least = measure.least(costs)
     return Edit(template.name, recompiled, affected, least.wall, least.cpu)
+
+
+def read_results(path: Path) -> Results:
+    """What measure_toolchain() wrote."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found["edits"] = [Edit(**edit) for edit in found["edits"]]
+    return Results(**found)
 
 
 def report(results: Results) -> str:

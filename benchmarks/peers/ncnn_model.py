@@ -26,8 +26,8 @@ def install() -> Path:
     interpreter = ENVIRONMENT / "bin" / "python3"
     done = ENVIRONMENT / "-".join(PACKAGES).replace("==", "-")
     if not done.exists():
-        base = [sys.executable, "-m", "venv", "--clear", "--system-site-packages", ENVIRONMENT]
-        subprocess.run(base, check=True)
+        make: list[str | Path] = [sys.executable, "-m", "venv", "--clear"]
+        subprocess.run([*make, "--system-site-packages", ENVIRONMENT], check=True)
         pip: list[str | Path] = [interpreter, "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, "--no-deps", *PACKAGES], check=True)
         subprocess.run([*pip, "portalocker", "tqdm", "requests"], check=True)

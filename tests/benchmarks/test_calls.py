@@ -1,0 +1,93 @@
+"""The calls that are timed: all templates have some, and they are what their tables say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.calls import NOT_TIMED, TABLES, Call, calls_of, library
+from codegen import Library, SpecError
+
+
+@pytest.fixture(scope="module")
+def ops() -> Library:
+    return library()
+
+
+@pytest.fixture(scope="module")
+def calls(ops: Library) -> list[Call]:
+    return [call for call, _ in calls_of(ops, TABLES)]
+
+
+def test_every_template_is_timed(ops: Library, calls: list[Call]) -> None:
+    used = {kernel.template.removesuffix(".glsl.j2") for op in ops.ops.values()
+            for kernel in op.kernels}  # fmt: skip
+    timed = {call.family for call in calls}
+    missing = sorted(used - timed - set(NOT_TIMED))
+    assert not missing, f"add a call for each of them to benchmarks/kernels.yaml: {missing}"
+    assert not timed & set(NOT_TIMED)
+
+
+def test_calls_have_names_of_their_own(calls: list[Call]) -> None:
+    assert len({call.id for call in calls}) == len(calls)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("unary:\n  - {op: aten.nothing, call: {}}\n", ":2:10: error: There is no operator"),
+        (
+            "binary:\n  - {op: aten.relu, call: {x: [4]}}\n",
+            ":2:10: error: relu_f32_buffer comes from unary.glsl.j2, not from binary.glsl.j2.",
+        ),
+        (
+            "unary:\n  - {op: aten.relu, call: {x: [4]}, dtype: b8}\n",
+            ":2:27: error: No kernel of aten.relu computes the call in b8 and buffer.",
+        ),
+        ("unary:\n  - {op: aten.relu, call: {x: [4]}, size: 3}\n", "Key 'size' is unknown"),
+    ],
+)
+def test_a_wrong_row_is_reported(ops: Library, tmp_path: Path, table: str, message: str) -> None:
+    path = tmp_path / "calls.yaml"
+    path.write_text(table, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        list(calls_of(ops, (path,)))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [
+        ("{op: aten.mm, call: {a: [3, 5], b: [5, 7], kernel: mm}}", 3 * 5 * 7),
+        ("{op: aten.linear, call: {x: [2, 5], weight: [7, 5], bias: [7]}}", 2 * 5 * 7),
+        ("{op: aten.convolution, call: {x: [1, 4, 6, 6], weight: [8, 4, 3, 3], bias: null}}",
+         8 * 4 * 4 * 4 * 9),
+        ("{op: aten.convolution, call: {x: [1, 4, 6, 6], weight: [4, 1, 3, 3], bias: null, "
+         "groups: 4}}", 4 * 4 * 4 * 9),
+        ("{op: aten.conv_transpose2d.input, call: {x: [1, 4, 5, 5], weight: [4, 6, 2, 2], "
+         "bias: null, stride: [2, 2]}}", 4 * 5 * 5 * 6 * 4),
+        ("{op: aten.scaled_dot_product_attention, call: {query: [1, 2, 3, 4], "
+         "key: [1, 2, 5, 4], value: [1, 2, 5, 6]}}", 2 * 3 * 5 * (4 + 6)),
+        ("{op: aten.relu, call: {x: [4]}}", 0),
+    ],
+)  # fmt: skip
+def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count: int) -> None:
+    families = ("matmul", "matmul_subgroup", "conv2d_direct", "conv2d_depthwise_strip",
+                "conv_transposed_nd", "attention", "unary", "conv2d_subgroup",
+                "conv2d_depthwise")  # fmt: skip
+    found = set()
+    for family in families:  # whichever template computes it
+        path = tmp_path / "calls.yaml"
+        path.write_text(f"{family}:\n  - {row}\n", encoding="utf-8")
+        try:
+            found |= {call.multiply_adds for call, _ in calls_of(ops, (path,))}
+        except SpecError as error:
+            assert "comes from" in str(error)
+    assert found == {count}
+
+
+def test_bytes_are_of_operands_and_results(calls: list[Call]) -> None:
+    by_id = {call.id: call for call in calls}
+    assert by_id["relu_f32_buffer/1x64x112x112"].bytes == 2 * 4 * 64 * 112 * 112
+    assert by_id["add_f16_buffer/1x64x112x112_1x64x112x112"].bytes == 3 * 2 * 64 * 112 * 112
