@@ -1,0 +1,67 @@
+"""Bytes of shaders by operator, dtype and storage: of the modules that spirloom-ops finds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.size_table import Table
+from codegen.vocabulary import DType, Storage
+
+DTYPES = {dtype.code: dtype for dtype in DType}
+STORAGES = {storage.code: storage for storage in Storage}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant and its module: variants with the same number share one."""
+
+    op: str
+    dtype: DType
+    storage: Storage
+    module: int
+    bytes: int
+
+
+def load_variants(spirloom_ops: Path, manifest: Path) -> list[Variant]:
+    """The variants of the library that spirloom-ops was linked with; the manifest is its own."""
+    told = subprocess.run([spirloom_ops, "--json"], capture_output=True, check=True).stdout
+    keys = {v["id"]: v["key"] for v in json.loads(manifest.read_bytes())["variants"]}
+    return list(_variants(json.loads(told), keys))
+
+
+def _variants(told: Any, keys: dict[str, int]) -> Iterator[Variant]:
+    for op in told["ops"]:
+        for variant in (v for kernel in op["kernels"] for v in kernel["variants"]):
+            key = keys[variant["id"]]
+            dtype, storage = DTYPES[key & 15], STORAGES[key >> 4 & 15]
+            yield Variant(op["op"], dtype, storage, variant["module"], variant["bytes"])
+
+
+def tables(variants: list[Variant]) -> list[Table]:
+    return [
+        _table("Shaders by dtype and storage", "dtype, storage", variants,
+               lambda v: f"{v.dtype} {v.storage}"),
+        _table("Shaders by operator", "operator", variants, lambda v: v.op),
+    ]  # fmt: skip
+
+
+def _table(
+    title: str, what: str, variants: list[Variant], group: Callable[[Variant], str]
+) -> Table:
+    groups: dict[str, list[Variant]] = {}
+    for variant in variants:
+        groups.setdefault(group(variant), []).append(variant)
+    rows = {name: _count(members) for name, members in sorted(groups.items())}
+    rows["all"] = _count(variants)
+    return Table(title, (what, "variants", "modules", "bytes"), rows)
+
+
+def _count(variants: list[Variant]) -> tuple[int, int, int]:
+    """Variants, modules, and the modules' bytes: each module once."""
+    modules = {v.module: v.bytes for v in variants}
+    return len(variants), len(modules), sum(modules.values())

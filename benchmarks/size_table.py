@@ -1,0 +1,55 @@
+"""The tables of benchmarks/results/size.md: written, read back, and compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# Growth that needs no new record: what another patch release of the compilers makes of it.
+TOLERANCE = 0.03
+SMALL = 256  # bytes that no row is blamed for
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Whole numbers by name of the row. The last column is the one that must not grow."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Mapping[str, tuple[int, ...]]
+
+    def markdown(self) -> str:
+        lines = [f"## {self.title}", "", _line(self.columns), _line(["---"] * len(self.columns))]
+        lines += [_line([name, *(f"{n:,}" for n in row)]) for name, row in self.rows.items()]
+        return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def read(page: str) -> dict[str, Table]:
+    """The tables of a page, by title."""
+    tables = {}
+    for part in re.split(r"^## ", page, flags=re.M)[1:]:
+        title, *lines = part.splitlines()
+        cells = [
+            [c.strip() for c in line.strip("|").split("|")] for line in lines if line[:1] == "|"
+        ]
+        columns, _, *rows = cells
+        numbers = {row[0]: tuple(int(c.replace(",", "")) for c in row[1:]) for row in rows}
+        tables[title] = Table(title, tuple(columns), numbers)
+    return tables
+
+
+def growth(recorded: dict[str, Table], measured: Sequence[Table]) -> list[str]:
+    """A line for each row that grew beyond what is recorded. New rows are no growth."""
+    lines = []
+    for table in measured:
+        known = recorded[table.title].rows if table.title in recorded else {}
+        for name, row in table.rows.items():
+            old, new = known.get(name, row)[-1], row[-1]
+            if new > old * (1 + TOLERANCE) + SMALL:
+                lines.append(f"{table.title}: {name}: {new:,} bytes, recorded are {old:,}")
+    return lines
