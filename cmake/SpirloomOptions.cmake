@@ -13,6 +13,21 @@ set(SPIRLOOM_MODELS "" CACHE STRING "Models (.slg, .onnx) to keep what they can 
 set(SPIRLOOM_DTYPES "" CACHE STRING "Keep only kernels with these dtypes")
 set(SPIRLOOM_STORAGES "" CACHE STRING "Keep only kernels with these storages")
 
+# Compressed shader libraries. A project that takes Spirloom in and wants none saves the dependency.
+set(spirloom_zstd OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
+  set(spirloom_zstd ON)
+endif()
+option(SPIRLOOM_ZSTD "Write and read compressed shader libraries (needs libzstd)" ${spirloom_zstd})
+option(SPIRLOOM_COMPRESS "Compress what spirloom::shaders_all embeds" OFF)
+
+# For writing kernels: spirloom-run --dev-templates, which knows where this build's tools lie.
+set(spirloom_dev OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
+  set(spirloom_dev ON)
+endif()
+option(SPIRLOOM_DEV_TEMPLATES "Templates compiled while a program runs (spirloom::dev)" ${spirloom_dev})
+
 set(spirloom_tests OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
   set(spirloom_tests ON)

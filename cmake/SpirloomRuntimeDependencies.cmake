@@ -1,6 +1,10 @@
-# What a program links besides the runtime: Threads::Threads. The installed package finds the same.
+# What a program links besides the runtime: Threads::Threads, and zstd::zstd with SPIRLOOM_ZSTD. The
+# installed package finds the same.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomFind.cmake")
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+if(SPIRLOOM_ZSTD)
+  spirloom_find_header(zstd::zstd zstd.h libzstd-dev zstd)
+endif()

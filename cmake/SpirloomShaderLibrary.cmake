@@ -20,6 +20,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given
 #   [TEMPLATE_DIRS dir...]     folders of templates, searched before Spirloom's; the last one first
 #   [OVERRIDE]                 its ops replace those of the same name in other libraries
+#   [COMPRESS]                 compress the modules; programs decompress those they come to use
 #   [PACK_ONLY]                make the file alone, for programs that open it as they run
 #   [OUT dir]                  where its products go; <binary dir>/NAME unless given
 #   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
@@ -30,7 +31,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 # spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/selective-builds.md says
 # what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OVERRIDE;PACK_ONLY" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPRESS;OVERRIDE;PACK_ONLY" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
     "OPS;OPS_YAML;MODELS;DTYPES;STORAGES;SPEC_DIRS;TEMPLATE_DIRS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "spirloom_add_shader_library(${name}): unexpected arguments: "
@@ -52,6 +53,14 @@ function(spirloom_add_shader_library name)
   set(override "")
   if(arg_OVERRIDE)
     set(override --override)
+  endif()
+  set(compress "")
+  if(arg_COMPRESS)
+    if(NOT SPIRLOOM_ZSTD)
+      message(FATAL_ERROR "spirloom_add_shader_library(${name}): COMPRESS needs a runtime that "
+                          "decompresses: build Spirloom with -DSPIRLOOM_ZSTD=ON.")
+    endif()
+    set(compress --compress)
   endif()
   set(out "${arg_OUT}")
   set(codegen "${SPIRLOOM_PYTHON}" -m codegen)
@@ -82,7 +91,7 @@ function(spirloom_add_shader_library name)
   add_custom_command(
     OUTPUT "${out}/shaders.slpack"
     COMMAND spirloom-shaderc --manifest "${out}/manifest.json" --output "${out}/shaders.slpack"
-            --cache-dir "${shader_cache}"
+            --cache-dir "${shader_cache}" ${compress}
     DEPENDS spirloom-shaderc "${out}/manifest.json" "${out}/registry.bin" "${out}/glsl.digest"
     COMMENT "Compiling shaders of ${arg_LIBRARY}"
     VERBATIM)

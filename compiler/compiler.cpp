@@ -164,7 +164,8 @@ Status Run::WriteProducts() {
   }
   SPIRLOOM_TRY_ASSIGN(const std::string registry,
                       ReadFile(options_.manifest.parent_path() / manifest_.registry));
-  Result<Pack> pack = WritePack(registry, packed);
+  Result<Pack> pack =
+      WritePack(registry, packed, {.compress = options_.compress, .threads = threads_});
   if (!pack.ok()) return std::move(pack).status();
   if (!options_.extract_dir.empty()) {
     for (const PackedVariant& module : packed) {

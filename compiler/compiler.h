@@ -22,6 +22,7 @@ struct CompileOptions {
   std::filesystem::path time_trace;            // Chrome trace JSON
   std::filesystem::path depfile;               // what the pack depends on, for make and Ninja
   std::filesystem::path extract_dir;           // every module as <id>.spv
+  bool compress = false;                       // modules in the pack, with zstd
   bool progress = false;                       // a line on stderr while it takes long
 };
 

@@ -51,6 +51,8 @@ void AddOptions(CLI::App& app, CompileOptions& options, uint64_t& cache_mib, boo
       ->type_name("FILE");
   app.add_option("--extract", options.extract_dir, "also write every module as DIR/<id>.spv")
       ->type_name("DIR");
+  app.add_flag("--compress", options.compress,
+               "store modules compressed; programs decompress those they come to use");
   app.add_flag("--quiet,-q", quiet, "print errors and left-out variants only");
 }
 

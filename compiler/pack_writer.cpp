@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/parallel_for.h"
+#include "compiler/zstd_encoder.h"
 #include "runtime/ops/image_types.h"
 #include "runtime/ops/pack_format.h"
 
@@ -73,31 +75,65 @@ struct Tables {
   std::string code;
 };
 
-Tables MakeTables(const std::vector<PackedVariant>& variants) {
+// A module as the pack stores it, and its row but for the offset.
+struct EncodedModule {
+  ops::ModuleRow row = {};
+  std::string bytes;
+};
+
+EncodedModule Encode(const std::vector<uint32_t>& words, bool compress) {
+  const std::string_view raw = BytesOf(words);
+  EncodedModule module;
+  module.row.raw_size = static_cast<uint32_t>(raw.size());
+  module.row.digest = XXH64(raw.data(), raw.size(), /*seed=*/0);
+  if (compress && raw.size() <= ops::kMaxCompressedBytes) module.bytes = CompressZstd(raw);
+  if (module.bytes.empty() || module.bytes.size() >= raw.size()) {
+    module.bytes = raw;
+  } else {
+    module.row.codec = static_cast<uint32_t>(ops::Codec::kZstd);
+  }
+  module.row.size = static_cast<uint32_t>(module.bytes.size());
+  return module;
+}
+
+void AppendModules(Tables& tables, const std::vector<const std::vector<uint32_t>*>& distinct,
+                   const PackOptions& options) {
+  std::vector<EncodedModule> modules(distinct.size());
+  ParallelFor(distinct.size(), options.threads, [&](size_t i, size_t /*thread*/) {
+    modules[i] = Encode(*distinct[i], options.compress);
+  });
+  for (EncodedModule& module : modules) {
+    AlignTo(tables.code, sizeof(uint32_t));
+    module.row.offset = tables.code.size();
+    tables.modules.push_back(module.row);
+    tables.code += module.bytes;
+  }
+}
+
+Tables MakeTables(const std::vector<PackedVariant>& variants, const PackOptions& options) {
   Tables tables;
   std::map<std::vector<uint32_t>, size_t> module_of;
+  std::vector<const std::vector<uint32_t>*> distinct;
   for (const PackedVariant& packed : variants) {
-    const auto [found, is_new] = module_of.emplace(StoredForm(packed), tables.modules.size());
-    const std::string_view bytes = BytesOf(found->first);
-    if (is_new) {
-      ops::ModuleRow row = {};
-      row.offset = tables.code.size();
-      row.size = row.raw_size = static_cast<uint32_t>(bytes.size());
-      row.digest = XXH64(bytes.data(), bytes.size(), /*seed=*/0);
-      tables.modules.push_back(row);
-      tables.code += bytes;
-    }
+    const auto [found, is_new] = module_of.emplace(StoredForm(packed), distinct.size());
+    if (is_new) distinct.push_back(&found->first);
     tables.variants.push_back(RowOf(*packed.variant, tables.strings.size(), found->second));
     tables.strings += packed.variant->id;
     tables.strings += '\0';
   }
+  AppendModules(tables, distinct, options);
   return tables;
 }
 
 }  // namespace
 
-Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVariant>& variants) {
-  Tables tables = MakeTables(variants);
+Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVariant>& variants,
+                       const PackOptions& options) {
+  if (options.compress && !HasZstd()) {
+    return Status(StatusCode::kUnsupported,
+                  "This build does not compress shader packs: build it with SPIRLOOM_ZSTD=ON.");
+  }
+  Tables tables = MakeTables(variants, options);
   Pack pack;
   pack.module_count = tables.modules.size();
   std::string& bytes = pack.bytes;

@@ -86,15 +86,22 @@ def check_clang() -> bool:
     return run("./dev", "build", "clang")
 
 
-def check_fuzz() -> bool:
-    """The graph loader withstands a minute of fuzzing under ASan and UBSan."""
-    fuzzer = ROOT / "build" / "clang" / "bin" / "fuzz_graph_loader"
+def fuzz(name: str, corpus: Path) -> bool:
+    """Half a minute of a fuzzer, on a copy of its corpus."""
+    fuzzer = ROOT / "build" / "clang" / "bin" / f"fuzz_{name}"
     if not fuzzer.exists():
         print(f"{fuzzer} is missing: the step clang builds it.")
         return False
     with tempfile.TemporaryDirectory() as folder:
-        corpus = shutil.copytree(ROOT / "tests" / "fuzz" / "corpus", Path(folder) / "corpus")
-        return run(fuzzer, "-max_total_time=60", "-print_final_stats=1", "-verbosity=0", corpus)
+        copy = shutil.copytree(corpus, Path(folder) / "corpus")
+        return run(fuzzer, "-max_total_time=30", "-print_final_stats=1", "-verbosity=0", copy)
+
+
+def check_fuzz() -> bool:
+    """Graph files and shader libraries are read safely: a minute of fuzzing, ASan and UBSan on."""
+    graphs = ROOT / "tests" / "fuzz" / "corpus" / "graph_loader"
+    libraries = ROOT / "build" / "clang" / "tests" / "fuzz" / "corpus" / "shader_library"
+    return all([fuzz("graph_loader", graphs), fuzz("shader_library", libraries)])
 
 
 STEPS: dict[str, Callable[[], bool]] = {

@@ -32,7 +32,7 @@ class Builder {
   }
 
  private:
-  using PipelineKey = std::tuple<const uint32_t*, std::vector<ops::BindingType>, uint32_t,
+  using PipelineKey = std::tuple<const std::byte*, std::vector<ops::BindingType>, uint32_t,
                                  std::array<uint32_t, 3>, std::vector<uint32_t>>;
 
   Status AddCopy(size_t index) {
@@ -118,14 +118,15 @@ class Builder {
                         std::vector<uint32_t> constants) {
     const ops::VariantRow& row = *variant.row;
     const std::span<const ops::BindingType> types = ops::BindingTypesOf(row);
-    PipelineKey key{variant.spirv.data(), std::vector<ops::BindingType>(types.begin(), types.end()),
-                    row.push_bytes, workgroup, constants};
+    PipelineKey key{variant.module.bytes.data(),
+                    std::vector<ops::BindingType>(types.begin(), types.end()), row.push_bytes,
+                    workgroup, constants};
     auto [found, added] =
         pipelines_.emplace(std::move(key), static_cast<uint32_t>(list_.pipelines.size()));
     if (added) {
       vulkan::PipelineDesc desc;
       desc.name = std::string(variant.name);
-      desc.spirv = variant.spirv;
+      desc.module = variant.module;
       desc.bindings = types;
       desc.push_bytes = row.push_bytes;
       desc.workgroup = workgroup;

@@ -94,11 +94,4 @@ void SetImageTypes(std::span<uint32_t> module, std::span<const BindingType> bind
   }
 }
 
-std::vector<uint32_t> WithImageTypes(std::span<const uint32_t> module,
-                                     std::span<const BindingType> bindings) {
-  std::vector<uint32_t> words(module.begin(), module.end());
-  SetImageTypes(words, bindings);
-  return words;
-}
-
 }  // namespace spirloom::ops

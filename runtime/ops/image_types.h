@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "runtime/ops/pack_format.h"
 #include "spirloom/types.h"
@@ -26,9 +25,6 @@ bool HasLayeredImages(std::span<const BindingType> bindings);
 // number). Both kinds of image take three integer coordinates, so that nothing else changes.
 // Whatever is not well-formed SPIR-V stays as it is from there on.
 void SetImageTypes(std::span<uint32_t> module, std::span<const BindingType> bindings);
-// A copy of the stored `module` as drivers get it.
-std::vector<uint32_t> WithImageTypes(std::span<const uint32_t> module,
-                                     std::span<const BindingType> bindings);
 
 }  // namespace spirloom::ops
 

@@ -5,6 +5,7 @@
 
 #include "runtime/error.h"
 #include "runtime/ops/registry_reader.h"
+
 namespace spirloom::ops {
 namespace {
 
@@ -96,7 +97,7 @@ std::optional<Variant> OpIndex::FindVariant(const OpEntry& entry, uint64_t key) 
   const ShaderPack& pack = libraries_[entry.library].pack;
   const VariantRow* row = pack.Find(key);
   if (row == nullptr) return std::nullopt;
-  return Variant{row, pack.Name(*row), pack.Spirv(*row)};
+  return Variant{row, pack.Name(*row), pack.Module(*row)};
 }
 
 DType KeyDType(uint64_t key) { return static_cast<DType>(Axis(key, 0)); }

@@ -35,7 +35,7 @@ struct OpEntry {
 struct Variant {
   const VariantRow* row;
   std::string_view name;  // "add_f32_buffer"
-  std::span<const uint32_t> spirv;
+  StoredModule module;
 };
 
 // The ops of several libraries as one. Immutable, so thread-safe. Keeps the libraries' bytes, but

@@ -69,6 +69,14 @@ enum class Capability : uint8_t {
   kCooperativeMatrix = 12,
 };
 
+// How a module is stored.
+enum class Codec : uint32_t {
+  kRaw = 0,
+  kZstd = 1,  // one frame, by itself
+};
+// What a compressed module may have raw, so that a small file cannot ask for much memory.
+inline constexpr uint32_t kMaxCompressedBytes = 16 << 20;
+
 struct VariantRow {
   uint64_t key;            // (kernel index << 32) | axis codes, 4 bits each, first axis lowest
   uint64_t needs;          // bit i: Capability i
@@ -87,8 +95,8 @@ static_assert(sizeof(VariantRow) == 64);
 struct ModuleRow {
   uint64_t offset;    // from the start of the pack, a multiple of 4
   uint32_t size;      // stored bytes
-  uint32_t raw_size;  // bytes of SPIR-V; equals size when codec is 0
-  uint32_t codec;     // 0: raw, 1: zstd
+  uint32_t raw_size;  // bytes of SPIR-V; equals size when stored raw
+  uint32_t codec;     // Codec
   uint32_t reserved;
   uint64_t digest;  // XXH64 (seed 0) of the SPIR-V
 };

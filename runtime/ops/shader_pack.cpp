@@ -7,18 +7,20 @@
 #include <string>
 
 #include "runtime/error.h"
+#include "runtime/ops/image_types.h"
+#include "runtime/ops/zstd_decoder.h"
 
 namespace spirloom::ops {
 namespace {
 
-constexpr uint32_t kSpirvMagic = 0x07230203;
-constexpr uint32_t kSpirvHeaderBytes = 20;
-
 // The newest SPIR-V version that Vulkan 1.1, 1.2 and 1.3 take, as a module's second word has it.
 constexpr std::array<uint32_t, 3> kSpirvVersions = {0x00010300, 0x00010500, 0x00010600};
 
-std::string VersionText(uint32_t version) {
-  return Concat({version >> 16 & 0xff, ".", version >> 8 & 0xff});
+bool IsRaw(const ModuleRow& row) { return row.codec == static_cast<uint32_t>(Codec::kRaw); }
+
+// The newest SPIR-V that the variant's version of Vulkan takes.
+uint32_t NewestSpirv(const VariantRow& row) {
+  return kSpirvVersions[row.vulkan_minor - kMinVulkanMinor];
 }
 
 std::string Row(const char* kind, size_t i) {
@@ -94,13 +96,35 @@ Status ShaderPack::CheckHeader() const {
   return CheckTable("registry", header.registry_offset, header.registry_size, 1, header.size);
 }
 
+Status ShaderPack::CheckCodec(const ModuleRow& row, size_t i) {
+  if (IsRaw(row)) return {};
+  if (row.codec != static_cast<uint32_t>(Codec::kZstd)) {
+    return Error(StatusCode::kUnsupported, {Row("Module", i), " is compressed with codec ",
+                                            row.codec, ", which this build does not read."});
+  }
+  if (HasZstd()) return {};
+  return Error(StatusCode::kUnsupported,
+               {Row("Module", i),
+                " is compressed with zstd, which this build does not read: build the runtime with "
+                "SPIRLOOM_ZSTD=ON, or the library without COMPRESS."});
+}
+
+Status ShaderPack::CheckSizes(const ModuleRow& row, size_t i) {
+  if (row.raw_size % 4 != 0 || row.raw_size < kSpirvHeaderBytes ||
+      (IsRaw(row) && row.size != row.raw_size)) {
+    return InvalidFile({Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
+                        " raw; raw ones must be ", IsRaw(row) ? "equal to those stored, " : "",
+                        "a multiple of 4 and at least ", kSpirvHeaderBytes, "."});
+  }
+  if (IsRaw(row) || row.raw_size <= kMaxCompressedBytes) return {};
+  return InvalidFile({Row("Module", i), " says it decompresses to ", row.raw_size,
+                      " bytes; at most ", kMaxCompressedBytes, " are possible."});
+}
+
 Status ShaderPack::CheckModules() const {
   for (size_t i = 0; i < modules_.size(); ++i) {
     const ModuleRow& row = modules_[i];
-    if (row.codec != 0) {
-      return Error(StatusCode::kUnsupported, {Row("Module", i), " is compressed with codec ",
-                                              row.codec, ", which this build does not read."});
-    }
+    SPIRLOOM_TRY(CheckCodec(row, i));
     if (row.offset % 4 != 0 || row.offset < sizeof(PackHeader)) {
       return InvalidFile({Row("Module", i), " starts at byte ", row.offset,
                           ", which is not a multiple of 4 after the header."});
@@ -109,12 +133,10 @@ Status ShaderPack::CheckModules() const {
       return InvalidFile({Row("Module", i), " (", row.size, " bytes at ", row.offset,
                           ") exceeds the pack (", bytes_.size(), " bytes)."});
     }
-    if (row.size != row.raw_size || row.size % 4 != 0 || row.size < kSpirvHeaderBytes) {
-      return InvalidFile({Concat(
-          {Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
-           " raw; they must be equal, a multiple of 4 and at least ", kSpirvHeaderBytes, "."})});
+    SPIRLOOM_TRY(CheckSizes(row, i));
+    if (IsRaw(row) && RawWords(row)[0] != kSpirvMagic) {
+      return InvalidFile({Row("Module", i), " is not SPIR-V."});
     }
-    if (Spirv(row)[0] != kSpirvMagic) return InvalidFile({Row("Module", i), " is not SPIR-V."});
   }
   return {};
 }
@@ -161,12 +183,14 @@ Status ShaderPack::CheckTarget(const VariantRow& row, size_t i) const {
     return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor, ", not 1.",
                         kMinVulkanMinor, " to 1.", kMaxVulkanMinor, "."});
   }
-  const uint32_t version = Spirv(row)[1];
-  const uint32_t most = kSpirvVersions[row.vulkan_minor - kMinVulkanMinor];
+  const ModuleRow& module = modules_[row.module];
+  if (!IsRaw(module)) return {};  // ReadModule() looks
+  const uint32_t version = RawWords(module)[1];
+  const uint32_t most = NewestSpirv(row);
   if (version <= most) return {};
   return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor,
-                      ", which takes SPIR-V up to ", VersionText(most),
-                      ", but its module is SPIR-V ", VersionText(version), "."});
+                      ", which takes SPIR-V up to ", SpirvVersionText(most),
+                      ", but its module is SPIR-V ", SpirvVersionText(version), "."});
 }
 
 const VariantRow* ShaderPack::Find(uint64_t key) const {
@@ -178,11 +202,21 @@ std::string_view ShaderPack::Name(const VariantRow& row) const {
   return strings_.data() + row.name;
 }
 
-std::span<const uint32_t> ShaderPack::Spirv(const VariantRow& row) const {
-  return Spirv(modules_[row.module]);
+StoredModule ShaderPack::Module(const VariantRow& row) const {
+  const ModuleRow& module = modules_[row.module];
+  return {.bytes = bytes_.subspan(module.offset, module.size),
+          .raw_size = module.raw_size,
+          .codec = static_cast<Codec>(module.codec),
+          .newest_spirv = NewestSpirv(row)};
 }
 
-std::span<const uint32_t> ShaderPack::Spirv(const ModuleRow& row) const {
+Result<std::vector<uint32_t>> ShaderPack::ReadSpirv(const VariantRow& row) const {
+  auto words = ReadModule(Module(row), BindingTypesOf(row));
+  if (words.ok()) return words;
+  return std::move(words).status().While(Concat({"reading the module of ", Name(row)}));
+}
+
+std::span<const uint32_t> ShaderPack::RawWords(const ModuleRow& row) const {
   return {reinterpret_cast<const uint32_t*>(bytes_.data() + row.offset), row.size / 4};
 }
 

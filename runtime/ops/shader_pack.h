@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "runtime/ops/pack_format.h"
+#include "runtime/ops/stored_module.h"
 #include "spirloom/status.h"
 
 namespace spirloom::ops {
@@ -34,8 +36,10 @@ class ShaderPack {
   const VariantRow* Find(uint64_t key) const;
   // The variant's id, e.g. "add_f32_buffer". `row` is one of variants().
   std::string_view Name(const VariantRow& row) const;
-  std::span<const uint32_t> Spirv(const VariantRow& row) const;
-  std::span<const uint32_t> Spirv(const ModuleRow& row) const;
+  // Its module, as it is stored.
+  StoredModule Module(const VariantRow& row) const;
+  // Its module, as drivers get it. Fails like ReadModule().
+  Result<std::vector<uint32_t>> ReadSpirv(const VariantRow& row) const;
 
  private:
   ShaderPack() = default;
@@ -43,6 +47,9 @@ class ShaderPack {
   Status CheckVariants() const;
   Status CheckTarget(const VariantRow& row, size_t i) const;
   Status CheckModules() const;
+  static Status CheckCodec(const ModuleRow& row, size_t i);
+  static Status CheckSizes(const ModuleRow& row, size_t i);
+  std::span<const uint32_t> RawWords(const ModuleRow& row) const;
 
   std::span<const std::byte> bytes_;
   const PackHeader* header_ = nullptr;

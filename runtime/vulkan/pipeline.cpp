@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "runtime/error.h"
-#include "runtime/ops/image_types.h"
 #include "runtime/vulkan/parallel_for.h"
 
 namespace spirloom::vulkan {
@@ -16,15 +15,11 @@ namespace {
 using ShaderModule = DeviceHandle<VkShaderModule, &VolkDeviceTable::vkDestroyShaderModule>;
 
 Result<ShaderModule> CreateShaderModule(const Device& device, const PipelineDesc& desc) {
-  std::span<const uint32_t> spirv = desc.spirv;
-  std::vector<uint32_t> layered;
-  if (ops::HasLayeredImages(desc.bindings)) {
-    layered = ops::WithImageTypes(spirv, desc.bindings);
-    spirv = layered;
-  }
+  SPIRLOOM_TRY_ASSIGN(const std::vector<uint32_t> spirv,
+                      ops::ReadModule(desc.module, desc.bindings));
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  info.codeSize = spirv.size_bytes();
+  info.codeSize = spirv.size() * sizeof(uint32_t);
   info.pCode = spirv.data();
   VkShaderModule handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(

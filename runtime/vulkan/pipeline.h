@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ops/stored_module.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/device.h"
 
 namespace spirloom::vulkan {
 
-// What a compute pipeline is made from. `spirv` and `bindings` are referred to, not copied; images
-// have the dimensions that `bindings` say, whatever `spirv` does.
+// What a compute pipeline is made from. `module` and `bindings` are referred to, not copied; images
+// have the dimensions that `bindings` say, whatever `module` does.
 struct PipelineDesc {
   std::string name;  // for messages and debuggers: the variant id
-  std::span<const uint32_t> spirv = {};
+  ops::StoredModule module = {};
   std::span<const ops::BindingType> bindings = {};
   uint32_t push_bytes = 0;
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialisation constants 0, 1, 2

@@ -78,7 +78,7 @@ TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   // v2 has the code of v1.
   EXPECT_EQ(row->module, pack->variants()[1].module);
   EXPECT_NE(row->module, pack->variants()[0].module);
-  EXPECT_TRUE(Validate(pack->Spirv(*row), Target::kVulkan11).ok());
+  EXPECT_TRUE(Validate(pack->ReadSpirv(*row).value(), Target::kVulkan11).ok());
 }
 
 TEST_F(CompilerPackTest, NoVariantsMakeAnEmptyPack) {

@@ -59,8 +59,7 @@ class ImageTypesTest : public CompilerTest {
                                             ops::PackCheck::kContent);
     EXPECT_TRUE(pack.ok()) << pack.status().message();
     for (const ops::VariantRow& row : pack->variants()) {
-      const std::vector<uint32_t> words =
-          ops::WithImageTypes(pack->Spirv(row), ops::BindingTypesOf(row));
+      const std::vector<uint32_t> words = pack->ReadSpirv(row).value();
       const std::string file = std::string(pack->Name(row)) + ".spv";
       EXPECT_EQ(std::string(reinterpret_cast<const char*>(words.data()), 4 * words.size()),
                 *ReadFile(options_.extract_dir / file))

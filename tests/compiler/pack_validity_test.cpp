@@ -25,8 +25,7 @@ TEST(PackValidity, EveryModuleIsValid) {
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   EXPECT_GT(pack->variants().size(), 0u);
   for (const ops::VariantRow& row : pack->variants()) {
-    const std::vector<uint32_t> module =
-        ops::WithImageTypes(pack->Spirv(row), ops::BindingTypesOf(row));
+    const std::vector<uint32_t> module = pack->ReadSpirv(row).value();
     const Status status = Validate(module, TargetOf(row));
     EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
     EXPECT_TRUE(FindDivergentBarriers(module).empty())

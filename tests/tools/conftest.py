@@ -34,7 +34,8 @@ def spirloom_ops(request: pytest.FixtureRequest) -> Program:
 @pytest.fixture(scope="session")
 def packs(request: pytest.FixtureRequest) -> Packs:
     folder: Path = request.config.getoption("--pack-dir")
-    paths = [folder / f"test_relu_{kind}/shaders.slpack" for kind in ("overriding", "clashing")]
+    kinds = ("overriding", "clashing", "compressed")
+    paths = [folder / f"test_relu_{kind}/shaders.slpack" for kind in kinds]
     return Packs(*paths)
 
 

@@ -62,7 +62,8 @@ class ReluModel:
 
 @dataclass(frozen=True, slots=True)
 class Packs:
-    """Files with a relu that computes -max(x, 0); the one says that it overrides others."""
+    """Files with a relu that computes -max(x, 0)."""
 
-    overriding: Path
+    overriding: Path  # says that it overrides others
     clashing: Path
+    compressed: Path  # the same as `clashing`, with compressed modules

@@ -16,7 +16,7 @@ KernelEntry DescribeKernel(const ops::ShaderPack& pack, const ops::KernelInfo& k
   for (const ops::VariantRow& row : pack.variants()) {
     if (row.key >> 32 != kernel.index) continue;
     entry.variants.push_back({std::string(pack.Name(row)), ops::CapabilityNames(row.needs),
-                              pack.Spirv(row), row.module, ops::BindingTypesOf(row)});
+                              pack.Module(row), row.module, ops::BindingTypesOf(row)});
   }
   return entry;
 }
@@ -48,20 +48,23 @@ std::vector<OpInventory> TakeInventory(const ops::OpIndex& index, const std::str
 
 Totals Sum(const std::vector<OpInventory>& ops) {
   Totals totals;
-  std::map<uint32_t, size_t> modules;
+  std::map<uint32_t, const ops::StoredModule*> modules;
   totals.ops = ops.size();
   for (const OpInventory& op : ops) {
     totals.kernels += op.kernels.size();
     for (const KernelEntry& kernel : op.kernels) {
       totals.variants += kernel.variants.size();
       for (const VariantEntry& variant : kernel.variants) {
-        totals.variant_bytes += variant.spirv.size_bytes();
-        modules[variant.module] = variant.spirv.size_bytes();
+        totals.variant_bytes += variant.stored.raw_size;
+        modules[variant.module] = &variant.stored;
       }
     }
   }
   totals.modules = modules.size();
-  for (const auto& [module, bytes] : modules) totals.module_bytes += bytes;
+  for (const auto& [number, module] : modules) {
+    totals.module_bytes += module->raw_size;
+    totals.stored_bytes += module->bytes.size();
+  }
   return totals;
 }
 
@@ -75,8 +78,9 @@ Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& fo
   for (const OpInventory& op : ops) {
     for (const KernelEntry& kernel : op.kernels) {
       for (const VariantEntry& variant : kernel.variants) {
-        SPIRLOOM_TRY(WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"),
-                                 ops::WithImageTypes(variant.spirv, variant.bindings)));
+        SPIRLOOM_TRY_ASSIGN(const std::vector<uint32_t> spirv,
+                            ops::ReadModule(variant.stored, variant.bindings));
+        SPIRLOOM_TRY(WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"), spirv));
       }
     }
   }

@@ -14,9 +14,9 @@ namespace spirloom::tools {
 
 struct VariantEntry {
   std::string id;
-  std::vector<std::string> needs;   // capability names
-  std::span<const uint32_t> spirv;  // of the library, as it is stored
-  uint32_t module;                  // variants with the same number share their bytes
+  std::vector<std::string> needs;  // capability names
+  ops::StoredModule stored;        // in the library
+  uint32_t module;                 // variants with the same number share their bytes
   std::span<const ops::BindingType> bindings;
 };
 
@@ -40,6 +40,7 @@ struct Totals {
   size_t variant_bytes = 0;  // as if each variant had a module of its own
   size_t modules = 0;        // distinct
   size_t module_bytes = 0;
+  size_t stored_bytes = 0;  // of the distinct modules, compressed where they are
 };
 
 // The ops of a library of one pack whose name or short name matches `glob`, in order of name.

@@ -23,8 +23,8 @@ std::vector<Row> Rows(const std::vector<OpInventory>& ops) {
     for (const KernelEntry& kernel : op.kernels) {
       std::string kernel_name = kernel.name;
       for (const VariantEntry& variant : kernel.variants) {
-        rows.push_back({op_name, kernel_name, variant.id,
-                        std::to_string(variant.spirv.size_bytes()), Join(variant.needs)});
+        rows.push_back({op_name, kernel_name, variant.id, std::to_string(variant.stored.raw_size),
+                        Join(variant.needs)});
         op_name.clear();
         kernel_name.clear();
       }
@@ -60,7 +60,8 @@ std::string ToTable(const std::vector<OpInventory>& ops) {
          std::to_string(totals.kernels) + " kernels, " + std::to_string(totals.variants) +
          " variants (" + std::to_string(totals.variant_bytes) + " bytes), " +
          std::to_string(totals.modules) + " distinct modules (" +
-         std::to_string(totals.module_bytes) + " bytes)\n";
+         std::to_string(totals.module_bytes) + " bytes; " + std::to_string(totals.stored_bytes) +
+         " as stored)\n";
 }
 
 std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalogue) {
@@ -68,9 +69,13 @@ std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalog
   const auto facts = ordered_json::parse(catalogue);
   const Totals totals = Sum(ops);
   ordered_json root;
-  root["totals"] = {{"ops", totals.ops},           {"kernels", totals.kernels},
-                    {"variants", totals.variants}, {"variant_bytes", totals.variant_bytes},
-                    {"modules", totals.modules},   {"module_bytes", totals.module_bytes}};
+  root["totals"] = {{"ops", totals.ops},
+                    {"kernels", totals.kernels},
+                    {"variants", totals.variants},
+                    {"variant_bytes", totals.variant_bytes},
+                    {"modules", totals.modules},
+                    {"module_bytes", totals.module_bytes},
+                    {"stored_bytes", totals.stored_bytes}};
   root["ops"] = ordered_json::array();
   for (const OpInventory& op : ops) {
     ordered_json kernels = ordered_json::array();
@@ -78,7 +83,8 @@ std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalog
       ordered_json variants = ordered_json::array();
       for (const VariantEntry& variant : kernel.variants) {
         variants.push_back({{"id", variant.id},
-                            {"bytes", variant.spirv.size_bytes()},
+                            {"bytes", variant.stored.raw_size},
+                            {"stored_bytes", variant.stored.bytes.size()},
                             {"module", variant.module},
                             {"needs", variant.needs}});
       }

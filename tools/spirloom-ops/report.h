@@ -13,7 +13,8 @@ namespace spirloom::tools {
 std::string ToTable(const std::vector<OpInventory>& ops);
 
 // {"totals": {…}, "ops": [{"op", "short_name", "args", …, "kernels": [{"name", "variants": [{"id",
-// "bytes", "module", "needs"}]}]}]}. In between stands what the catalogue (catalogue.h) says.
+// "bytes", "stored_bytes", "module", "needs"}]}]}]}. In between stands what the catalogue
+// (catalogue.h) says.
 std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalogue);
 
 }  // namespace spirloom::tools

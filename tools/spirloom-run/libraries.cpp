@@ -1,6 +1,23 @@
 #include "tools/spirloom-run/libraries.h"
 
+#ifdef SPIRLOOM_DEV_TEMPLATES
+#include "spirloom/dev_templates.h"
+#endif
+
 namespace spirloom::run {
+namespace {
+
+Result<ShaderLibrary> CompileTemplates(const Options& options) {
+#ifdef SPIRLOOM_DEV_TEMPLATES
+  return CompileDevTemplates({.folder = options.dev_templates, .model = options.model});
+#else
+  return Status(StatusCode::kUnsupported, "This build does not compile the templates of '" +
+                                              options.dev_templates +
+                                              "': build it with SPIRLOOM_DEV_TEMPLATES=ON.");
+#endif
+}
+
+}  // namespace
 
 Result<std::vector<ShaderLibrary>> OpenLibraries(const Options& options) {
   std::vector<ShaderLibrary> libraries;
@@ -12,6 +29,10 @@ Result<std::vector<ShaderLibrary>> OpenLibraries(const Options& options) {
   for (const std::string& path : options.overrides) {
     SPIRLOOM_TRY_ASSIGN(ShaderLibrary library, ShaderLibrary::Open(path));
     library.overrides = true;
+    libraries.push_back(std::move(library));
+  }
+  if (!options.dev_templates.empty()) {
+    SPIRLOOM_TRY_ASSIGN(ShaderLibrary library, CompileTemplates(options));
     libraries.push_back(std::move(library));
   }
   return libraries;

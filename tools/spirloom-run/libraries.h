@@ -10,7 +10,8 @@
 
 namespace spirloom::run {
 
-// What is built in, unless the options leave it out, and the files they name.
+// What is built in, unless the options leave it out, the files they name, and the model's operators
+// made of templates that are being written.
 Result<std::vector<ShaderLibrary>> OpenLibraries(const Options& options);
 
 }  // namespace spirloom::run

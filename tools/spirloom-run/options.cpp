@@ -30,6 +30,10 @@ void AddLibraryOptions(CLI::App& app, Options& options) {
   app.add_option("--override", options.overrides,
                  "The same, with operators that replace those of the same name")
       ->type_name("FILE");
+  app.add_option("--dev-templates", options.dev_templates,
+                 "Compile the model's operators of the templates in DIR, as they are now, before "
+                 "those they were built from")
+      ->type_name("DIR");
   app.add_flag("!--no-builtin", options.builtin, "Use the given libraries alone");
 }
 

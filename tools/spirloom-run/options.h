@@ -26,6 +26,7 @@ struct Options {
   std::vector<std::string> kernels;
   std::vector<std::string> libraries;  // .slpack files beside the operators built in
   std::vector<std::string> overrides;  // the same, whose operators replace others
+  std::string dev_templates;           // a folder of templates to compile; empty: none
   bool builtin = true;                 // the operators built in are there
   std::string cache_dir;
   bool profile = false;

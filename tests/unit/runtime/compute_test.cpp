@@ -33,7 +33,7 @@ struct ScaleJob {
     SPIRLOOM_TRY_ASSIGN(ComputePipeline pipeline,
                         ComputePipeline::Create(device, layouts, VK_NULL_HANDLE,
                                                 {.name = "scale",
-                                                 .spirv = spirv,
+                                                 .module = ops::StoredModule::Raw(spirv),
                                                  .bindings = kBindings,
                                                  .push_bytes = 4,
                                                  .workgroup = {32, 1, 1},
@@ -203,8 +203,8 @@ void main() {
       layered ? BindingType::kSampledImage2DArray : BindingType::kSampledImage3D,
       BindingType::kStorageBuffer};
   const std::array<PipelineDesc, 2> descs = {
-      {{.name = "write", .spirv = write, .bindings = write_types},
-       {.name = "read", .spirv = read, .bindings = read_types}}};
+      {{.name = "write", .module = ops::StoredModule::Raw(write), .bindings = write_types},
+       {.name = "read", .module = ops::StoredModule::Raw(read), .bindings = read_types}}};
   auto pipelines = CreatePipelines(device(), layouts, VK_NULL_HANDLE, descs);
   ASSERT_TRUE(image.ok() && target.ok() && pipelines.ok()) << pipelines.status().message();
   DescriptorCounts counts;

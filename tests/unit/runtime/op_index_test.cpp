@@ -59,7 +59,7 @@ TEST_F(OpIndexTest, FindsVariantsInTheOpsOwnLibrary) {
   const auto variant = index->FindVariant(*index->FindOp("aten.mul.Tensor"), 0x11);
   ASSERT_TRUE(variant.has_value());
   EXPECT_EQ(variant->name, "variant_1");
-  EXPECT_EQ(variant->spirv.size(), 6U);
+  EXPECT_EQ(variant->module.raw_size, 24U);
   EXPECT_EQ(variant->row->key, 0x11U);
   EXPECT_FALSE(index->FindVariant(*index->FindOp("aten.mm"), 0x11).has_value());
 }

@@ -30,7 +30,7 @@ class PipelineCacheTest : public testing::DeviceTest {
     const auto spirv = testing::ScaleShader();
     const auto pipeline = ComputePipeline::Create(device(), layouts, cache->handle(),
                                                   {.name = "scale",
-                                                   .spirv = spirv,
+                                                   .module = ops::StoredModule::Raw(spirv),
                                                    .bindings = kBindings,
                                                    .push_bytes = 4,
                                                    .workgroup = {8, 1, 1},

@@ -20,7 +20,7 @@ class PipelineTest : public testing::DeviceTest {
  protected:
   PipelineDesc ScaleDesc(uint32_t scale) const {
     return {.name = "scale_" + std::to_string(scale),
-            .spirv = spirv_,
+            .module = ops::StoredModule::Raw(spirv_),
             .bindings = kTwoBuffers,
             .push_bytes = 4,
             .workgroup = {32, 1, 1},
