@@ -26,3 +26,35 @@ def pack_recurrent_weight(weight: Array, gates: int) -> Array:
     units, depth = len(weight) // gates, weight.shape[1]
     packed = weight.reshape(gates, units, depth).transpose(2, 1, 0)
     return np.pad(packed, [(0, 0), (0, 0), (0, 4 - gates if gates > 1 else 0)])
+
+
+def winograd_weight(weight: Array) -> Array:
+    """[O, I, 3, 3] to [O / 32, 16, I, 32]: G w G^T of each filter; I padded to 4s, O to 32s."""
+    transform = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+    out, channels, *_ = weight.shape
+    points = np.einsum("ir,ocrs,js->ijco", transform, weight, transform)
+    pads = [(0, 0), (0, -channels % 4), (0, -out % 32)]
+    padded = np.pad(points.reshape(16, channels, out), pads)
+    return padded.reshape(16, padded.shape[1], -1, 32).transpose(2, 0, 1, 3)
+
+
+def winograd_input(x: Array, padding: list[int], block: int) -> Array:
+    """[N, C, H, W] to [tiles / block, 16, C, block]: B^T d B of the 4x4 pieces d, 2 apart."""
+    transform = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
+    images, channels, *size = x.shape
+    edges = [(p, p + (n + 2 * p) % 2) for n, p in zip(size, padding, strict=True)]
+    padded = np.pad(x, [(0, 0), (0, 0), *edges])
+    pieces = np.lib.stride_tricks.sliding_window_view(padded, (4, 4), axis=(2, 3))[:, :, ::2, ::2]
+    points = np.einsum("ir,nchwrs,js->ijcnhw", transform, pieces, transform)
+    tiles = points.reshape(16, channels, images * pieces.shape[2] * pieces.shape[3])
+    padded_tiles = np.pad(tiles, [(0, 0), (0, -channels % 4), (0, -tiles.shape[2] % block)])
+    _, padded_channels, count = padded_tiles.shape
+    return padded_tiles.reshape(16, padded_channels, count // block, block).transpose(2, 0, 1, 3)
+
+
+def winograd_product(x: Array, weight: Array, padding: list[int], block: int) -> Array:
+    """[tiles / block, 16, block, O]: at each point of each tile the sums over channels."""
+    tiles = winograd_input(x, padding, block)
+    weights = winograd_weight(weight)
+    sums = np.einsum("bpct,opcl->bptol", tiles, weights)
+    return sums.reshape(len(tiles), 16, block, len(weights) * 32)
