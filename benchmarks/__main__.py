@@ -70,7 +70,12 @@ def make_context(arguments: argparse.Namespace, scratch: Path) -> Context:
     if not arguments.quick:
         return context
     return dataclasses.replace(
-        context, times=1, repeat=1, min_time=1e-6, networks=("squeezenet1_1",)
+        context,
+        times=1,
+        repeat=1,
+        min_time=1e-6,
+        networks=("squeezenet1_1",),
+        products=("matmul_512",),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.machine import cores
 
 ROOT = Path(__file__).resolve().parent.parent
+PRODUCTS = ("matmul_512", "matmul_1024")
 NETWORKS = ("squeezenet1_1", "mobilenet_v2", "resnet18", "efficientnet_b0",
             "shufflenet_v2_x1_0", "mobilenet_v3_large", "googlenet", "resnet50")  # fmt: skip
 
@@ -30,6 +31,7 @@ class Context:
     repeat: int = 10  # timed runs in a process
     min_time: float = 0.2  # seconds for each call in a process of spirloom-kernels
     networks: tuple[str, ...] = NETWORKS
+    products: tuple[str, ...] = PRODUCTS
     ncnn: Path | None = None
 
     def program(self, name: str) -> Path:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from spirloom.graph_reader import load
 from spirloom.ops import OpLibrary
 
+from benchmarks import products
 from benchmarks.calls import TABLES, write_calls
 from benchmarks.context import Context, Timing, python, run, run_json
 from benchmarks.kernels import Ceilings, least_times, time_calls
@@ -36,27 +38,55 @@ class Files:
 
     @classmethod
     def make(cls, name: str, context: Context) -> Files:
-        """Exports the network, if no one has, and imports it."""
+        """A network or, as `matmul_512`, a product of matrices."""
         folder = context.scratch / name
         folder.mkdir(exist_ok=True)
+        size = products.size_of(name)
+        return cls._network(name, context, folder) if size is None else cls._product(size, folder)
+
+    @classmethod
+    def _product(cls, size: int, folder: Path) -> Files:
+        slg, param = folder / "product.slg", folder / "product.ncnn.param"
+        products.write_slg(size, slg)
+        products.write_ncnn(param)
+        values = products.matrices(size)
+        np.savez(folder / "inputs.npz", **{name: value[None] for name, value in values.items()})
+        np.save(folder / "product.npy", (values["a"] @ values["b"])[None])
+        return cls(
+            f"matmul_{size}",
+            slg,
+            _save_inputs(values, folder),
+            folder / "inputs.npz",
+            folder / "product.npy",
+            size**3,
+            NcnnModel(param),
+        )
+
+    @classmethod
+    def _network(cls, name: str, context: Context, folder: Path) -> Files:
+        """Exports the network, if no one has, and imports it."""
         cache = context.build / "networks"
         cache.mkdir(exist_ok=True)
         exported = export_network(name, cache)
         tools = Tools(python().with_name("spirloom"), context.program("spirloom-run"))
         slg = import_network(tools, exported.onnx, 1, "f32", folder)
-        inputs = []
-        for input_name, values in exported.inputs.items():
-            np.save(folder / f"{input_name}.npy", values[:1])
-            inputs.append(f"{input_name}={folder / input_name}.npy")
+        first = {input_name: values[:1] for input_name, values in exported.inputs.items()}
         return cls(
             name,
             slg,
-            tuple(inputs),
+            _save_inputs(first, folder),
             exported.onnx.with_name("inputs.npz"),
             exported.onnx.with_name("logits.npy"),
             graph_multiply_adds(load(slg), OpLibrary()),
             None if context.ncnn is None else convert(context.ncnn, exported.onnx, folder),
         )
+
+
+def _save_inputs(values: Mapping[str, npt.NDArray[Any]], folder: Path) -> tuple[str, ...]:
+    """As spirloom-run takes them."""
+    for name, value in values.items():
+        np.save(folder / f"{name}.npy", value)
+    return tuple(f"{name}={folder / name}.npy" for name in values)
 
 
 def run_spirloom(
@@ -76,7 +106,7 @@ def run_spirloom(
 
 def run_torch(context: Context, files: Files) -> dict[str, Any]:
     """PyTorch on the CPU, on all cores."""
-    return run_json([python(), "-m", "benchmarks.peers.torch_run", files.name,
+    return run_json([python(), "-m", "benchmarks.peers.torch_run", files.name, context.scratch,
                      "--repeat", str(context.repeat), "--threads", str(cores())])  # fmt: skip
 
 
@@ -104,11 +134,12 @@ def measure(context: Context) -> dict[str, Any]:
     """The results as JSON values."""
     pack = context.scratch / "probes.slcases"
     probes = write_calls(pack, TABLES[:1])
-    networks = [Files.make(name, context) for name in context.networks]
+    networks = [Files.make(name, context) for name in (*context.products, *context.networks)]
     times: dict[tuple[str, str], Timing] = {}
     ceilings: list[Mapping[str, Timing]] = []
-    for _ in range(context.times):
+    for turn in range(context.times):
         for files in networks:
+            print(f"{turn + 1} of {context.times}: {files.name}", flush=True)
             ceilings.append(time_calls(context, pack, probes))
             for program, runner in runners(context).items():
                 found = runner(files)

@@ -101,8 +101,9 @@ def networks(results: Results) -> str:
 
 
 NETWORK_NOTE = """\
-One image, float32. Multiply-adds are those of the definition, two operations each; PyTorch runs on
-the same processors, ncnn on the same Vulkan device, from the same ONNX file, its result checked.
+One image, or two square matrices; float32. Multiply-adds are those of the definition, two
+operations each. PyTorch runs on the same processors, ncnn on the same Vulkan device, from the same
+ONNX file, its result checked.
 """
 STEADY_NOTE = """\
 A run of a loaded model allocates nothing and records nothing (a test counts). Host: what it takes

@@ -1,23 +1,24 @@
 #include "benchmarks/kernels/timed_call.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <ctime>
-#include <utility>
+#include <span>
+#include <vector>
 
 #include "tests/ops/case_data.h"
 
 namespace spirloom::bench {
 
-TimedCall::TimedCall(Model model, const schema::Case& test)
-    : model_(std::move(model)), inputs_(testing::InputsOf(test)) {
-  for (const TensorInfo& output : model_.outputs()) outputs_.emplace_back(output.size);
-  for (std::vector<std::byte>& output : outputs_) output_spans_.emplace_back(output);
-}
-
 Result<TimedCall> TimedCall::Create(const Runtime& runtime, const schema::Case& test) {
   ModelOptions options = testing::OptionsOf(test);
   options.profile = true;
   SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, testing::GraphOf(test), options));
-  TimedCall call(std::move(model), test);
+  TimedCall call(std::move(model));
+  const std::vector<std::span<const std::byte>> inputs = testing::InputsOf(test);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::ranges::copy(inputs[i], call.model_.InputBytes(i).begin());
+  }
   SPIRLOOM_TRY(call.Run().status());
   SPIRLOOM_TRY(call.CheckDispatched(test.variant()->str()));
   return call;
@@ -25,9 +26,10 @@ Result<TimedCall> TimedCall::Create(const Runtime& runtime, const schema::Case& 
 
 Result<Cost> TimedCall::Run() {
   const std::clock_t start = std::clock();
-  SPIRLOOM_TRY(model_.Run(inputs_, output_spans_));
+  SPIRLOOM_TRY(model_.Run());
   const std::clock_t cpu = std::clock() - start;
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
+  if (dispatches.empty()) return testing::Wrong("Nothing was dispatched.");
   const DispatchProfile& last = dispatches.back();
   const uint64_t gpu_ns = last.start_ns + last.gpu_ns - dispatches.front().start_ns;
   return Cost{static_cast<double>(gpu_ns) * 1e-9,

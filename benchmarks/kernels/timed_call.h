@@ -2,11 +2,8 @@
 #ifndef SPIRLOOM_BENCHMARKS_KERNELS_TIMED_CALL_H_
 #define SPIRLOOM_BENCHMARKS_KERNELS_TIMED_CALL_H_
 
-#include <cstddef>
-#include <optional>
-#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "schema/cases_generated.h"
 #include "spirloom/model.h"
@@ -17,10 +14,10 @@ namespace spirloom::bench {
 // What a run takes, in seconds.
 struct Cost {
   double gpu;  // from the first dispatch's start to the last one's end
-  double cpu;  // of all threads of the process, copying inputs and outputs included
+  double cpu;  // of all threads of the process
 };
 
-// Owns a loaded case. Its inputs are the case's, which must outlive it.
+// Owns a loaded case, its inputs in the memory that the device reads.
 class TimedCall {
  public:
   // Loads the case and runs it once, so that the driver has compiled what it compiles. Fails if the
@@ -31,13 +28,10 @@ class TimedCall {
   Result<Cost> Run();
 
  private:
-  TimedCall(Model model, const schema::Case& test);
+  explicit TimedCall(Model model) : model_(std::move(model)) {}
   Status CheckDispatched(const std::string& variant) const;
 
   Model model_;
-  std::vector<std::span<const std::byte>> inputs_;
-  std::vector<std::vector<std::byte>> outputs_;
-  std::vector<std::span<std::byte>> output_spans_;
 };
 
 }  // namespace spirloom::bench
