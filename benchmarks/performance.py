@@ -72,13 +72,12 @@ def draw_networks(results: Results) -> str:
     rows = []
     for network in results["networks"]:
         found = network_times(network)
-        rates = (
-            found[program].rate(2 * network["multiply_adds"]).of(ceilings.operations).wall * 100
+        rates = {
+            i: found[program].rate(2 * network["multiply_adds"]).of(ceilings.operations).wall * 100
+            for i, program in enumerate(("spirloom", "ncnn"))
             if program in found
-            else None
-            for program in ("spirloom", "ncnn")
-        )
-        rows.append(Bars(network["name"], tuple(rates)))
+        }
+        rows.append(Bars(network["name"], rates))
     return chart("Networks: share of the multiply-add ceiling", ("Spirloom", "ncnn"), rows, "%")
 
 
@@ -87,10 +86,10 @@ def draw_kernels(results: Results) -> str:
     ceilings, timed = read(results)
     shares = [(each, share_of_ceiling(each, ceilings)) for each in timed]
     shares.sort(key=lambda item: (not item[0].call.multiply_adds, -item[1][1].wall))
-    rows = []
-    for each, (_, share, unit) in shares:
-        values = (share.wall * 100, None) if unit == "GFLOP/s" else (None, share.wall * 100)
-        rows.append(Bars(each.call.variant, values))
+    rows = [
+        Bars(each.call.variant, {0 if unit == "GFLOP/s" else 1: share.wall * 100})
+        for each, (_, share, unit) in shares
+    ]
     series = ("of multiply-adds", "of bandwidth")
     return chart("Kernels: share of the ceiling", series, rows, "%")
 

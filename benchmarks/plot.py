@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 COLOURS = ("#4269d0", "#efb118", "#ff725c")
 GREY = "#808080"  # of the text: legible on white and on black
-_LABELS, _BARS, _FIGURES = 230, 400, 70
-_THICK, _GAP, _TOP = 12, 8, 44
+_LABELS, _BARS, _FIGURES = 250, 400, 70
+_THICK, _GAP, _TOP = 12, 4, 44
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The bars of one label, one for each series; None leaves one out."""
+    """The bars of one label: values by the number of their series."""
 
     label: str
-    values: tuple[float | None, ...]
+    values: Mapping[int, float]
 
 
 def chart(title: str, series: Sequence[str], rows: Sequence[Bars], unit: str) -> str:
     """Horizontal bars from 0 to the greatest value, each with its figure."""
-    greatest = max((v for row in rows for v in row.values if v is not None), default=1.0) or 1.0
+    greatest = max((v for row in rows for v in row.values.values()), default=1.0) or 1.0
     parts = [_text(_LABELS, 16, title, "start", weight="bold"), *_legend(series)]
     y = _TOP
     for row in rows:
         height = _THICK * len(row.values)
         parts.append(_text(_LABELS - 8, y + height / 2 + 4, row.label, "end"))
-        for i, value in enumerate(row.values):
-            if value is not None:
-                parts += _bar(y + i * _THICK, value, value / greatest, COLOURS[i], unit)
+        for place, (i, value) in enumerate(row.values.items()):
+            parts += _bar(y + place * _THICK, value, value / greatest, COLOURS[i], unit)
         y += height + _GAP
     width = _LABELS + _BARS + _FIGURES
     return (

@@ -84,7 +84,7 @@ def test_tables_align_numbers_to_the_right() -> None:
 
 
 def test_charts_are_well_formed_whatever_the_names() -> None:
-    rows = [Bars("<&>", (1.0, None)), Bars("b", (0.0, 2.0))]
+    rows = [Bars("<&>", {0: 1.0}), Bars("b", {0: 0.0, 1: 2.0})]
     drawn = chart("a & b", ("x", "y"), rows, "%")
     root = ElementTree.fromstring(drawn)
     bars = root.findall("{http://www.w3.org/2000/svg}rect")
