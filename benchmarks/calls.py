@@ -14,7 +14,7 @@ from spirloom.casegen.case_pack import Case, NamedArray, to_bytes
 from spirloom.casegen.expand import Run, run_of
 from spirloom.casegen.naming import case_name
 
-from benchmarks.work import multiply_adds, touched_bytes
+from benchmarks.work import moved_bytes, multiply_adds
 from codegen import Library, Op, SpecError, load_library
 from codegen.cases import load_case
 from codegen.fields import Fields, as_sequence, as_word
@@ -112,7 +112,7 @@ def _case(family: str, run: Run) -> tuple[Call, Case]:
         op=run.op.name,
         variant=run.variant.id,
         multiply_adds=multiply_adds(node, args),
-        bytes=touched_bytes(node),
+        bytes=moved_bytes(node, args),
     )
     case = Case(
         id=run.id,

@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmarks.calls import TABLES, Call, write_calls
 from benchmarks.context import Context, Rate, Timing, run
+from benchmarks.work import VECTOR_BYTES
 
-# What one call of a probe is counted by, as kernels.yaml has it: operations, loads, bytes.
-_PROBED = {"multiply_add": 65536 * 256 * 8 * 2, "load": 65536 * 64, "stream": 2 * 4194304 * 4}
+PROBES = ("multiply_add", "load", "stream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,13 @@ class Ceilings:
     @classmethod
     def of(cls, timed: Iterable[Timed]) -> Ceilings:
         """From the probes among the calls."""
-        rates = {
-            each.call.family: each.time.rate(_PROBED[each.call.family])
-            for each in timed
-            if each.call.family in _PROBED
-        }
-        return cls(rates["multiply_add"], rates["load"], rates["stream"])
+        probes = {each.call.family: each for each in timed if each.call.family in PROBES}
+        arithmetic, load, stream = (probes[name] for name in PROBES)
+        return cls(
+            arithmetic.time.rate(2 * arithmetic.call.multiply_adds),
+            load.time.rate(load.call.bytes / VECTOR_BYTES),
+            stream.time.rate(stream.call.bytes),
+        )
 
     @classmethod
     def from_json(cls, found: Mapping[str, Mapping[str, float]]) -> Ceilings:
@@ -76,7 +77,7 @@ def measure(context: Context) -> dict[str, Any]:
     timed = least_times((time_calls(context, pack, calls) for _ in range(context.times)), calls)
     return {
         "ceilings": asdict(Ceilings.of(timed)),
-        "calls": [asdict(each) for each in timed if each.call.family not in _PROBED],
+        "calls": [asdict(each) for each in timed if each.call.family not in PROBES],
     }
 
 

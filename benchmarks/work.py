@@ -10,6 +10,7 @@ from spirloom.ops import OpLibrary
 
 _MATRIX_PRODUCTS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
                     "aten.baddbmm": "a", "aten.linear": "x"}  # fmt: skip
+VECTOR_BYTES = 16  # of a vec4 of floats
 _CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d")
 
 
@@ -31,6 +32,8 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
     if node.op == "aten.scaled_dot_product_attention":
         rows = prod(shape("query")[:-1])
         return rows * shape("key")[-2] * (shape("query")[-1] + shape("value")[-1])
+    if node.op == "bench.multiply_add":
+        return results * 8 * _int(args["rounds"])
     if node.op.startswith("spirloom.") and node.op.endswith("_layer"):  # recurrent: every step
         steps, batch, _ = shape("x")
         return steps * batch * prod(shape("weight"))
@@ -45,7 +48,14 @@ def graph_multiply_adds(graph: Graph, library: OpLibrary) -> int:
     )
 
 
-def touched_bytes(node: Node) -> int:
-    """Of every operand and result once: less cannot move."""
+def moved_bytes(node: Node, args: Mapping[str, ArgValue]) -> int:
+    """Of every operand and result once: less cannot move. The probe of loads counts each load."""
+    if node.op == "bench.load":
+        return _int(args["count"]) * _int(args["rounds"]) * VECTOR_BYTES
     tensors = dict.fromkeys((*node.inputs(), *node.outputs))
     return sum(tensor.size for tensor in tensors)
+
+
+def _int(value: ArgValue) -> int:
+    assert isinstance(value, int)
+    return value

@@ -70,12 +70,13 @@ def test_a_wrong_row_is_reported(ops: Library, tmp_path: Path, table: str, messa
         ("{op: aten.scaled_dot_product_attention, call: {query: [1, 2, 3, 4], "
          "key: [1, 2, 5, 4], value: [1, 2, 5, 6]}}", 2 * 3 * 5 * (4 + 6)),
         ("{op: aten.relu, call: {x: [4]}}", 0),
+        ("{op: bench.multiply_add, call: {x: [4], rounds: 16}}", 4 * 16 * 8),
     ],
 )  # fmt: skip
 def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count: int) -> None:
     families = ("matmul", "matmul_subgroup", "conv2d_direct", "conv2d_depthwise_strip",
                 "conv_transposed_nd", "attention", "unary", "conv2d_subgroup",
-                "conv2d_depthwise")  # fmt: skip
+                "conv2d_depthwise", "multiply_add")  # fmt: skip
     found = set()
     for family in families:  # whichever template computes it
         path = tmp_path / "calls.yaml"
@@ -90,4 +91,6 @@ def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count
 def test_bytes_are_of_operands_and_results(calls: list[Call]) -> None:
     by_id = {call.id: call for call in calls}
     assert by_id["relu_f32_buffer/1x64x112x112"].bytes == 2 * 4 * 64 * 112 * 112
+    load = by_id["load_f32_buffer/4096_rounds64_count65536"]
+    assert load.bytes == 16 * 64 * 65536
     assert by_id["add_f16_buffer/1x64x112x112_1x64x112x112"].bytes == 3 * 2 * 64 * 112 * 112
