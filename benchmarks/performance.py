@@ -36,6 +36,8 @@ stands beside it, which other work on the machine disturbs less. A busy machine 
 | `load` | from the file to the first result, with cold and warm caches |
 | `memory` | activation memory beside the least that any plan takes; the process's memory |
 | `toolchain` | what compiling the shaders costs: [toolchain](../benchmarks/results/toolchain.md) |
+
+What the runtime and its shaders take: [sizes](../benchmarks/results/size.md).
 """
 
 
