@@ -86,6 +86,18 @@ def test_installed_programs_run(prefix: Path, model: Path, tmp_path: Path) -> No
     assert "aten.relu" in run(prefix / "bin/spirloom-ops")
 
 
+def test_a_library_file_for_the_installed_program(
+    prefix: Path, model: Path, tmp_path: Path
+) -> None:
+    build(ROOT / "tests/package/library_file", tmp_path, prefix, f"-DMODEL={model}")
+    pack = tmp_path / "library_file/shaders.slpack"
+    np.save(tmp_path / "x.npy", np.array([[1, 2, 4]], np.float32))
+    options = ("--no-builtin", "--library", pack, "--output-dir", tmp_path)
+    run(prefix / "bin/spirloom-run", model, "--input", f"x={tmp_path / 'x.npy'}", *options)
+    assert np.array_equal(np.load(tmp_path / "y.npy"), [[7, 7]])
+    assert "aten.linear" in run(prefix / "bin/spirloom-ops", "--library", pack)
+
+
 def test_sources_of_the_repository_are_not_named(prefix: Path) -> None:
     texts = [p for p in prefix.rglob("*") if p.suffix in (".cmake", ".py", ".h")]
     assert texts

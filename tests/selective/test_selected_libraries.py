@@ -49,6 +49,22 @@ def test_networks_run_bit_for_bit(
         assert run(selected.program("mobilenet-run"), model, network, storage, tmp_path) == full
 
 
+def test_a_compressed_library_runs_bit_for_bit(
+    selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
+) -> None:
+    network = ("mobilenet_v2", "f32")
+    programs = (selected.program("mobilenet-run"), selected.program("compressed-run"))
+    raw, compressed = (
+        run(program, models[network], exported[network[0]], "buffer", tmp_path)
+        for program in programs
+    )
+    assert compressed == raw
+    sizes = [pack_bytes(selected.nm, program) for program in programs]
+    print(f"mobilenet_v2, f32, buffers: {sizes[0]} bytes, compressed {sizes[1]}")
+    assert sizes[1] < 0.6 * sizes[0]
+    assert selected.variants("compressed") == selected.variants("mobilenet")
+
+
 @pytest.mark.parametrize(("name", "dtype", "storages"), LARGE)
 def test_large_networks_lack_nothing(
     selected: SelectedBuild, models: Models, exported: dict[str, Exported],
