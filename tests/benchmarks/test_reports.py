@@ -40,7 +40,7 @@ def results(others: float) -> Results:
         "network": "net",
         "pipelines": 4,
         "variants": 3,
-        "starts": {"spirloom cold": {"load_ms": 12.0, "first_run_ms": 3.0}},
+        "starts": {"spirloom cold": {"load_ms": 12.0, "first_run_ms": 3.0, "result_ms": 15.0}},
     }
 
 
@@ -48,7 +48,7 @@ def test_a_page_says_how_it_was_made() -> None:
     text = page("load", results(0.02))
     assert text.startswith("# Loading\n\nMade by `./dev bench load`: the least of 3 processes")
     assert "Machine: cpu a processor. Others used 2.0 % of the processors meanwhile." in text
-    assert "| spirloom cold | 12.0 |  | 3.00 |  |" in text
+    assert "| spirloom cold | 12.0 |  | 3.00 | 15.0 |  |" in text
 
 
 def test_a_busy_machine_is_told() -> None:
