@@ -71,16 +71,11 @@ def _call(ops: Library, family: str, row: Node) -> tuple[Call, Case]:
     if name.text not in ops.ops:
         raise SpecError.at(name.position, f"There is no operator '{name.text}'.")
     op = ops.ops[name.text]
-    run = _run(op, fields)
-    template = run.variant.kernel.template.removesuffix(".glsl.j2")
-    if template != family:
-        message = f"{run.variant.id} comes from {template}.glsl.j2, not from {family}.glsl.j2."
-        raise SpecError.at(name.position, message)
-    return _case(family, run)
+    return _case(family, _run(op, family, fields))
 
 
-def _run(op: Op, fields: Fields) -> Run:
-    """The call for the first variant that computes it."""
+def _run(op: Op, family: str, fields: Fields) -> Run:
+    """The call for the first variant of the template that computes it."""
     kernels = {kernel.name: kernel for kernel in op.kernels}
     test = load_case(fields.need("call"), op.args, kernels)
     dtype, storage = fields.get("dtype"), fields.get("storage")
@@ -89,12 +84,14 @@ def _run(op: Op, fields: Fields) -> Run:
         Storage.BUFFER if storage is None else as_word(storage, Storage, "Storage"),
     )
     for variant in op.variants:
-        if (variant.dtype, variant.storage) != wanted:
+        template = variant.kernel.template.removesuffix(".glsl.j2")
+        if (variant.dtype, variant.storage) != wanted or template != family:
             continue
         run = run_of(op, case_name(op, test.args), test, variant)
         if run is not None:
             return run
-    message = f"No kernel of {op.name} computes the call in {wanted[0]} and {wanted[1]}."
+    message = f"No kernel of {op.name} that comes from {family}.glsl.j2 computes the call in "
+    message += f"{wanted[0]} and {wanted[1]}."
     raise SpecError.at(test.position, message)
 
 

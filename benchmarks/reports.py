@@ -138,8 +138,8 @@ def load(results: Results) -> str:
     """A row for each way to start."""
     text = f"{results['network']}: {results['pipelines']} pipelines are made, packing of weights "
     text += f"included; a run dispatches {results['variants']} variants. Cold: neither the "
-    text += "driver's cache nor ours; warm: both filled by an earlier process. ncnn's process is one of "
-    text += "Python.\n"
+    text += "driver's cache nor ours; warm: both filled by an earlier process. ncnn's process "
+    text += "is one of Python.\n"
     names = {"load_ms": "load ms", "pipeline_ms": "of it pipelines ms",
              "first_run_ms": "first run ms", "result_ms": "to the first result ms",
              "process_ms": "whole process ms"}  # fmt: skip

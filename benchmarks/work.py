@@ -25,6 +25,8 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
     results = prod(node.outputs[0].shape)
     if node.op in _MATRIX_PRODUCTS:
         return results * shape(_MATRIX_PRODUCTS[node.op])[-1]
+    if node.op == "spirloom.winograd_product":
+        return results * shape("weight")[1]
     if node.op in _CONVOLUTIONS:
         return results * prod(shape("weight")[1:])
     if node.op.startswith("aten.conv_transpose"):

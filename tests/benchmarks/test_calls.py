@@ -39,11 +39,12 @@ def test_calls_have_names_of_their_own(calls: list[Call]) -> None:
         ("unary:\n  - {op: aten.nothing, call: {}}\n", ":2:10: error: There is no operator"),
         (
             "binary:\n  - {op: aten.relu, call: {x: [4]}}\n",
-            ":2:10: error: relu_f32_buffer comes from unary.glsl.j2, not from binary.glsl.j2.",
+            ":2:27: error: No kernel of aten.relu that comes from binary.glsl.j2 computes the "
+            "call in f32 and buffer.",
         ),
         (
             "unary:\n  - {op: aten.relu, call: {x: [4]}, dtype: b8}\n",
-            ":2:27: error: No kernel of aten.relu computes the call in b8 and buffer.",
+            ":2:27: error: No kernel of aten.relu that comes from unary.glsl.j2 computes the call",
         ),
         ("unary:\n  - {op: aten.relu, call: {x: [4]}, size: 3}\n", "Key 'size' is unknown"),
     ],
@@ -84,7 +85,7 @@ def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count
         try:
             found |= {call.multiply_adds for call, _ in calls_of(ops, (path,))}
         except SpecError as error:
-            assert "comes from" in str(error)
+            assert "that comes from" in str(error)
     assert found == {count}
 
 
