@@ -20,14 +20,15 @@ HEAD = """# Sizes
 
 Bytes. Made by `./dev size`; a test fails when the last column of a row grows by {tolerance:.0%}.
 
-The programs are `examples/minimal`, linked with GCC 12 at `-O2` with `--gc-sections`, and stripped.
+The programs are `examples/minimal`, linked with GCC 12 at `-Os` with `--gc-sections`, and stripped.
 `file` is the whole file, shaders included. `text`, `data` and `bss` are what `size` counts, `text`
-with read-only data, shaders and unwinding tables. libstdc++, libc and the Vulkan loader are shared
-libraries and not counted. A selection without `STORAGES` leaves the storage to the runtime, so it
-holds kernels for all three.
+with read-only data, shaders and unwinding tables. libstdc++, libc, libzstd and the Vulkan loader
+are shared libraries and not counted. A selection without `STORAGES` leaves the storage to the
+runtime, so it holds kernels for all three.
 
-A module that several variants of a group share counts once, as it is embedded once: rows may share
-modules, and `all` is less than their sum.
+`bytes` is what modules take, `compressed` with `COMPRESS`. A module that several variants of a
+group share counts once, as it is embedded once: rows may share modules, and `all` is less than
+their sum.
 """
 
 
@@ -44,8 +45,8 @@ def main() -> int:
     build: Path = arguments.build
     folder = build / "benchmarks/size"
     size_programs.link(build, folder)
-    manifest = build / "generated/manifest.json"
-    variants = size_packs.load_variants(build / "bin/spirloom-ops", manifest)
+    pack = folder / "everything_compressed_shaders/shaders.slpack"
+    variants = size_packs.load_variants(build / "bin/spirloom-ops", pack)
     tables = [size_programs.table(build, folder), *size_packs.tables(variants)]
     if arguments.check:
         grown = size_table.growth(size_table.read(PAGE.read_text(encoding="utf-8")), tables)

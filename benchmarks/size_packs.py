@@ -24,12 +24,15 @@ class Variant:
     dtype: DType
     storage: Storage
     module: int
+    compressed: int  # bytes
     bytes: int
 
 
-def load_variants(spirloom_ops: Path, manifest: Path) -> list[Variant]:
-    """The variants of the library that spirloom-ops was linked with; the manifest is its own."""
-    told = subprocess.run([spirloom_ops, "--json"], capture_output=True, check=True).stdout
+def load_variants(spirloom_ops: Path, pack: Path) -> list[Variant]:
+    """The variants of a compressed library file; the manifest it was made of lies beside it."""
+    command: list[str | Path] = [spirloom_ops, "--json", "--library", pack]
+    told = subprocess.run(command, capture_output=True, check=True).stdout
+    manifest = pack.with_name("manifest.json")
     keys = {v["id"]: v["key"] for v in json.loads(manifest.read_bytes())["variants"]}
     return list(_variants(json.loads(told), keys))
 
@@ -39,7 +42,8 @@ def _variants(told: Any, keys: dict[str, int]) -> Iterator[Variant]:
         for variant in (v for kernel in op["kernels"] for v in kernel["variants"]):
             key = keys[variant["id"]]
             dtype, storage = DTYPES[key & 15], STORAGES[key >> 4 & 15]
-            yield Variant(op["op"], dtype, storage, variant["module"], variant["bytes"])
+            sizes = variant["stored_bytes"], variant["bytes"]
+            yield Variant(op["op"], dtype, storage, variant["module"], *sizes)
 
 
 def tables(variants: list[Variant]) -> list[Table]:
@@ -58,10 +62,11 @@ def _table(
         groups.setdefault(group(variant), []).append(variant)
     rows = {name: _count(members) for name, members in sorted(groups.items())}
     rows["all"] = _count(variants)
-    return Table(title, (what, "variants", "modules", "bytes"), rows)
+    return Table(title, (what, "variants", "modules", "compressed", "bytes"), rows)
 
 
-def _count(variants: list[Variant]) -> tuple[int, int, int]:
-    """Variants, modules, and the modules' bytes: each module once."""
-    modules = {v.module: v.bytes for v in variants}
-    return len(variants), len(modules), sum(modules.values())
+def _count(variants: list[Variant]) -> tuple[int, ...]:
+    """Variants, modules, and the modules' bytes, compressed and not: each module once."""
+    modules = {v.module: v for v in variants}.values()
+    sizes = sum(m.compressed for m in modules), sum(m.bytes for m in modules)
+    return len(variants), len(modules), *sizes

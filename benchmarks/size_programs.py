@@ -20,7 +20,9 @@ PROGRAMS = {
     "mobilenet_v2_buffer": "mobilenet_v2, `STORAGES buffer`",
     "mobilenet_v2": "mobilenet_v2",
     "mobilenet_v2_f16": "mobilenet_v2 in f16",
+    "mobilenet_v2_compressed": "mobilenet_v2, `COMPRESS`",
     "everything": "everything",
+    "everything_compressed": "everything, `COMPRESS`",
 }
 
 

@@ -29,11 +29,13 @@ def test_growth_is_of_the_last_column_and_beyond_the_tolerance() -> None:
 
 def test_a_shared_module_counts_once_in_each_group() -> None:
     f32, images = DType.F32, (Storage.TEXTURE3D, Storage.TEXTURE2D)
-    variants = [Variant("aten.add", f32, storage, 1, 100) for storage in images]
-    variants.append(Variant("aten.add", f32, Storage.BUFFER, 2, 30))
+    variants = [Variant("aten.add", f32, storage, 1, 40, 100) for storage in images]
+    variants.append(Variant("aten.add", f32, Storage.BUFFER, 2, 10, 30))
     by_storage, by_operator = tables(variants)
-    assert by_operator.rows == {"aten.add": (3, 2, 130), "all": (3, 2, 130)}
+    assert by_operator.rows == {"aten.add": (3, 2, 50, 130), "all": (3, 2, 50, 130)}
     assert by_storage.rows == {
-        "f32 buffer": (1, 1, 30), "f32 texture2d": (1, 1, 100), "f32 texture3d": (1, 1, 100),
-        "all": (3, 2, 130),
-    }  # fmt: skip
+        "f32 buffer": (1, 1, 10, 30),
+        "f32 texture2d": (1, 1, 40, 100),
+        "f32 texture3d": (1, 1, 40, 100),
+        "all": (3, 2, 50, 130),
+    }
