@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/graph/size_expr.h"
 #include "spirloom/types.h"
 
 namespace spirloom::graph {
@@ -35,6 +36,7 @@ struct Arg {
   std::vector<int64_t> ints;      // kInt and kBool (one), kInts
   double f = 0;
   std::string s;
+  std::vector<uint32_t> sizes;  // of each of `ints`, as in Tensor
 
   friend bool operator==(const Arg&, const Arg&) = default;
 };
@@ -49,6 +51,9 @@ struct Tensor {
   int64_t least = INT64_MIN;         // of an input: its numbers lie between these
   int64_t greatest = INT64_MAX;
   size_t size = 0;
+  // Of each dimension: kFixedSize, or the index in Graph::sizes of what it is. Empty: all fixed.
+  std::vector<uint32_t> sizes;
+  bool inferred = false;  // the shape is whatever its node computes
 };
 
 struct Node {
@@ -58,8 +63,9 @@ struct Node {
   std::string name;
 };
 
-// Immutable once loaded. Every index is in range; nodes are topologically sorted; each tensor that
-// is used is an input, a constant or the output of exactly one node.
+// Immutable once loaded. With symbols, shapes and ints are those for their greatest values. Every
+// index is in range; nodes are topologically sorted; each tensor that is used is an input, a
+// constant or the output of exactly one node.
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<std::span<const std::byte>> constants;  // refer to the file, which must outlive this
@@ -68,6 +74,8 @@ struct Graph {
   std::vector<uint32_t> outputs;
   std::string constants_file;  // a bare file name; empty: the constants are in the graph file
   std::string producer;
+  std::vector<Symbol> symbols;
+  std::vector<SizeExpr> sizes;  // have values at the greatest sizes
 };
 
 // Returns the name in quotes, shortened, with unprintable bytes replaced by '?'.

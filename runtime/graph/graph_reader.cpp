@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/graph/node_reader.h"
+#include "runtime/graph/size_reader.h"
 #include "runtime/graph/tensor_reader.h"
 #include "runtime/graph/tensor_scope.h"
 #include "runtime/text.h"
@@ -15,8 +16,8 @@ namespace {
 // Reads what graph files say of nodes, inputs and outputs into `graph`, whose tensors are there.
 class Reader {
  public:
-  Reader(const schema::Graph& source, ReadBudget& budget, Graph& graph)
-      : source_(source), budget_(budget), graph_(graph), scope_(graph) {}
+  Reader(const schema::Graph& source, const SizeReader& sizes, ReadBudget& budget, Graph& graph)
+      : source_(source), sizes_(sizes), budget_(budget), graph_(graph), scope_(graph) {}
 
   Status Read() {
     SPIRLOOM_TRY(ReadInputs());
@@ -48,11 +49,11 @@ class Reader {
       scope_.Define(tensor);
       graph_.inputs.push_back(tensor);
     }
-    return Status();
+    return CheckSymbolsOfInputs(graph_);
   }
 
   Status ReadNodes() {
-    NodeReader reader(graph_, scope_, budget_);
+    NodeReader reader(graph_, sizes_, scope_, budget_);
     graph_.nodes.resize(CountOf(source_.nodes()));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto* source = source_.nodes()->Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -83,6 +84,7 @@ class Reader {
   }
 
   const schema::Graph& source_;
+  const SizeReader& sizes_;
   ReadBudget& budget_;
   Graph& graph_;
   TensorScope scope_;
@@ -97,8 +99,10 @@ Result<Graph> ReadGraph(const schema::Graph& source, size_t file_size,
   SPIRLOOM_TRY(budget.ReadString(source.producer(), graph.producer, "producer"));
   SPIRLOOM_TRY(budget.ReadString(source.constants_file(), graph.constants_file, "constants_file"));
   SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(source, constant_section));
-  SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, budget));
-  SPIRLOOM_TRY(Reader(source, budget, graph).Read());
+  SPIRLOOM_TRY(ReadSymbols(source, budget, graph));
+  SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));
+  SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, sizes, budget));
+  SPIRLOOM_TRY(Reader(source, sizes, budget, graph).Read());
   return graph;
 }
 

@@ -87,7 +87,7 @@ class Lowering {
     }
     SPIRLOOM_TRY(CheckArgs(*op->op, node.args));
     std::vector<Arg> args = PlanArgs(node.args);
-    SPIRLOOM_TRY(CheckOutputs(*op->op, args, outputs));
+    SPIRLOOM_TRY(CheckOutputs(*op->op, args, node.outputs, outputs));
     const Storage requested = RequestedStorage(node);
     if (op->op->view_of >= 0) {
       SPIRLOOM_TRY_ASSIGN(const bool aliased, LowerView(calls_, *op, args, outputs[0], requested));
@@ -114,8 +114,16 @@ class Lowering {
     return otherwise;
   }
 
+  Status SetShape(uint32_t tensor, const ops::Ints& shape) {
+    PlanTensor& target = calls_.tensor(tensor);
+    target.desc.shape = shape;
+    SPIRLOOM_TRY_ASSIGN(target.size, DenseSize(target.desc));
+    return Status();
+  }
+
   // Declared outputs must be what the op computes.
   Status CheckOutputs(const ops::OpInfo& op, const std::vector<Arg>& args,
+                      const std::vector<uint32_t>& node_outputs,
                       const std::vector<uint32_t>& outputs) {
     if (outputs.size() != op.outputs.size()) {
       return Error(StatusCode::kInvalidFile,
@@ -124,6 +132,11 @@ class Lowering {
     }
     SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(op, args));
     for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& source = graph_.tensors[node_outputs[i]];
+      if (source.inferred && source.dtype == inferred[i].dtype) {
+        SPIRLOOM_TRY(SetShape(outputs[i], inferred[i].shape));
+        continue;
+      }
       const ops::TensorDesc& declared = calls_.tensor(outputs[i]).desc;
       if (declared.dtype == inferred[i].dtype && declared.shape == inferred[i].shape) continue;
       return Error(StatusCode::kInvalidFile,

@@ -50,7 +50,8 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
   if (arg.kind == ArgKind::kBool && arg.ints[0] != 0 && arg.ints[0] != 1) {
     return InvalidFile({"Bool (", arg.ints[0], ") is not 0 or 1."});
   }
-  return Status();
+  if (arg.kind == ArgKind::kBool) return Status();
+  return sizes_.Read(source.sizes(), arg.ints, arg.sizes);
 }
 
 Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {

@@ -6,6 +6,7 @@
 
 #include "runtime/graph/file_access.h"
 #include "runtime/graph/graph.h"
+#include "runtime/graph/size_reader.h"
 #include "runtime/graph/tensor_scope.h"
 
 namespace spirloom::graph {
@@ -14,8 +15,8 @@ namespace spirloom::graph {
 // to the arguments of its constructor.
 class NodeReader {
  public:
-  NodeReader(const Graph& graph, TensorScope& scope, ReadBudget& budget)
-      : graph_(graph), scope_(scope), budget_(budget) {}
+  NodeReader(const Graph& graph, const SizeReader& sizes, TensorScope& scope, ReadBudget& budget)
+      : graph_(graph), sizes_(sizes), scope_(scope), budget_(budget) {}
 
   // Also on failure, `node` has the name and op as far as they could be read.
   Status Read(const schema::Node& source, Node& node);
@@ -28,6 +29,7 @@ class NodeReader {
   Status ReadOutputs(const schema::Node& source, Node& node);
 
   const Graph& graph_;
+  const SizeReader& sizes_;
   TensorScope& scope_;
   ReadBudget& budget_;
 };

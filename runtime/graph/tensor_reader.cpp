@@ -84,13 +84,17 @@ Status CheckTensorConstant(const Tensor& tensor,
 }
 
 Status ReadTensor(const schema::Tensor& source,
-                  std::span<const std::span<const std::byte>> constants, ReadBudget& budget,
-                  Tensor& tensor) {
+                  std::span<const std::span<const std::byte>> constants, const SizeReader& sizes,
+                  ReadBudget& budget, Tensor& tensor) {
   SPIRLOOM_TRY(budget.ReadString(source.name(), tensor.name, "the name"));
   SPIRLOOM_TRY(ReadTypes(source, tensor));
   SPIRLOOM_TRY(ReadShape(source, tensor));
   SPIRLOOM_TRY(ReadBounds(source, tensor));
+  SPIRLOOM_TRY(sizes.Read(source.sizes(), tensor.shape, tensor.sizes));
   tensor.constant = source.constant();
+  if (tensor.constant >= 0 && !tensor.sizes.empty()) {
+    return InvalidFile("A constant has sizes that vary.");
+  }
   return CheckTensorConstant(tensor, constants);
 }
 
@@ -114,11 +118,11 @@ Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Grap
 
 Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
                                         std::span<const std::span<const std::byte>> constants,
-                                        ReadBudget& budget) {
+                                        const SizeReader& sizes, ReadBudget& budget) {
   std::vector<Tensor> tensors(CountOf(source.tensors()));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto* from = source.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(ReadTensor(*from, constants, budget, tensors[i])
+    SPIRLOOM_TRY(ReadTensor(*from, constants, sizes, budget, tensors[i])
                      .While(Concat({"reading ", DescribeTensor(tensors[i], i)})));
   }
   return tensors;

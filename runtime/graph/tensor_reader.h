@@ -8,6 +8,7 @@
 
 #include "runtime/graph/file_access.h"
 #include "runtime/graph/graph.h"
+#include "runtime/graph/size_reader.h"
 
 namespace spirloom::graph {
 
@@ -18,7 +19,7 @@ Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Grap
 // The tensors, checked against `constants`, which they refer to by index.
 Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
                                         std::span<const std::span<const std::byte>> constants,
-                                        ReadBudget& budget);
+                                        const SizeReader& sizes, ReadBudget& budget);
 
 }  // namespace spirloom::graph
 
