@@ -20,21 +20,23 @@ std::vector<uint32_t> Roots(const Plan& plan, const std::vector<uint32_t>& tenso
   return roots;
 }
 
-// Makes a staging buffer for all of `tensors`; none when they have no elements.
-Status MakeStaging(const Plan& plan, const std::vector<uint32_t>& tensors,
-                   const vulkan::Device& device, MemoryUse use,
-                   std::optional<vulkan::Buffer>& staging) {
+// The staging buffer for all of `tensors`: that of `last` if it is large enough; null when they
+// have no elements.
+Result<std::shared_ptr<const vulkan::Buffer>> Staging(
+    const Plan& plan, const std::vector<uint32_t>& tensors, const vulkan::Device& device,
+    MemoryUse use, const std::shared_ptr<const vulkan::Buffer>& last) {
   uint64_t total = 0;
   for (uint32_t tensor : tensors) total += StagedSize(plan.tensors[tensor]);
-  if (total == 0) return Status();
-  SPIRLOOM_TRY_ASSIGN(staging, vulkan::Buffer::Create(device, total, use));
-  return Status();
+  if (total == 0) return std::shared_ptr<const vulkan::Buffer>();
+  if (last != nullptr && last->size() >= total) return last;
+  SPIRLOOM_TRY_ASSIGN(vulkan::Buffer buffer, vulkan::Buffer::Create(device, total, use));
+  return std::make_shared<const vulkan::Buffer>(std::move(buffer));
 }
 
 // Where the host finds each of `tensors`: in `staging`, or without it in its own buffer.
 std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>& tensors,
                                    const graph::TensorStore& store,
-                                   const std::optional<vulkan::Buffer>& staging) {
+                                   const std::shared_ptr<const vulkan::Buffer>& staging) {
   std::vector<HostTensor> host;
   uint64_t offset = 0;
   for (uint32_t index : tensors) {
@@ -61,37 +63,36 @@ void ForEachStaged(const Plan& plan, const std::vector<uint32_t>& tensors, const
 
 }  // namespace
 
-Status AllocateInterface(const Plan& plan, HostAccess access, ModelState& state) {
-  const bool direct = access == HostAccess::kDirect;
-  graph::TensorStore& store = *state.store;
-  SPIRLOOM_TRY(
-      store.Allocate(Roots(plan, plan.inputs), direct ? MemoryUse::kUpload : MemoryUse::kDevice)
-          .status());
-  SPIRLOOM_TRY(
-      store.Allocate(Roots(plan, plan.outputs), direct ? MemoryUse::kReadback : MemoryUse::kDevice)
-          .status());
-  if (!direct) {
+Status AllocateInterface(const Plan& plan, ModelState& state, Recording& recording) {
+  graph::TensorStore& store = *recording.store;
+  SPIRLOOM_TRY(store.Allocate(Roots(plan, plan.inputs), state.input_memory).status());
+  SPIRLOOM_TRY(store.Allocate(Roots(plan, plan.outputs), state.output_memory).status());
+  if (!state.direct()) {
     const vulkan::Device& device = *state.runtime->device;
-    SPIRLOOM_TRY(MakeStaging(plan, plan.inputs, device, MemoryUse::kUpload, state.staged_inputs));
-    SPIRLOOM_TRY(
-        MakeStaging(plan, plan.outputs, device, MemoryUse::kReadback, state.staged_outputs));
+    const bool first = state.recordings.empty();
+    SPIRLOOM_TRY_ASSIGN(recording.staged_inputs,
+                        Staging(plan, plan.inputs, device, MemoryUse::kUpload,
+                                first ? nullptr : state.current().staged_inputs));
+    SPIRLOOM_TRY_ASSIGN(recording.staged_outputs,
+                        Staging(plan, plan.outputs, device, MemoryUse::kReadback,
+                                first ? nullptr : state.current().staged_outputs));
   }
-  state.inputs = MapTensors(plan, plan.inputs, store, state.staged_inputs);
-  state.outputs = MapTensors(plan, plan.outputs, store, state.staged_outputs);
+  recording.inputs = MapTensors(plan, plan.inputs, store, recording.staged_inputs);
+  recording.outputs = MapTensors(plan, plan.outputs, store, recording.staged_outputs);
   return Status();
 }
 
-void RecordInputCopies(const Plan& plan, const ModelState& state, graph::Recorder& recorder) {
-  if (!state.staged_inputs) return;
+void RecordInputCopies(const Plan& plan, const Recording& recording, graph::Recorder& recorder) {
+  if (!recording.staged_inputs) return;
   ForEachStaged(plan, plan.inputs, [&](uint32_t tensor, uint64_t offset, uint64_t size) {
-    recorder.CopyFromHost(*state.staged_inputs, offset, tensor, /*tensor_offset=*/0, size);
+    recorder.CopyFromHost(*recording.staged_inputs, offset, tensor, /*tensor_offset=*/0, size);
   });
 }
 
-void RecordOutputCopies(const Plan& plan, const ModelState& state, graph::Recorder& recorder) {
-  if (!state.staged_outputs) return;
+void RecordOutputCopies(const Plan& plan, const Recording& recording, graph::Recorder& recorder) {
+  if (!recording.staged_outputs) return;
   ForEachStaged(plan, plan.outputs, [&](uint32_t tensor, uint64_t offset, uint64_t size) {
-    recorder.CopyToHost(tensor, *state.staged_outputs, offset, size);
+    recorder.CopyToHost(tensor, *recording.staged_outputs, offset, size);
   });
 }
 

@@ -10,12 +10,14 @@
 namespace spirloom::internal {
 
 // Gives the plan's inputs and outputs memory that the host maps: their own where `access` is
-// kDirect, else staging buffers beside it. Fills state.inputs and state.outputs.
-Status AllocateInterface(const graph::Plan& plan, HostAccess access, ModelState& state);
+// kDirect, else staging buffers beside it; in what `state` has of it where that suffices. Fills the
+// host's side of `recording`.
+Status AllocateInterface(const graph::Plan& plan, ModelState& state, Recording& recording);
 
 // Records the copies that staging buffers need before and after a run's dispatches.
-void RecordInputCopies(const graph::Plan& plan, const ModelState& state, graph::Recorder& recorder);
-void RecordOutputCopies(const graph::Plan& plan, const ModelState& state,
+void RecordInputCopies(const graph::Plan& plan, const Recording& recording,
+                       graph::Recorder& recorder);
+void RecordOutputCopies(const graph::Plan& plan, const Recording& recording,
                         graph::Recorder& recorder);
 
 }  // namespace spirloom::internal

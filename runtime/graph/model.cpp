@@ -12,15 +12,34 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Result<std::unique_ptr<internal::ModelState>> Build(const Runtime& runtime,
-                                                    const graph::Graph& graph,
+uint64_t NanosecondsSince(Clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+// A graph and the bytes that its constants refer to.
+struct OwnedGraph {
+  std::vector<std::byte> file;
+  graph::Graph graph;
+};
+
+Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte> file) {
+  auto owned = std::make_shared<OwnedGraph>();
+  owned->file.assign(file.begin(), file.end());
+  SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(owned->file));
+  return std::shared_ptr<const graph::Graph>(owned, &owned->graph);
+}
+
+// A graph whose sizes vary is kept, with its constants, for sizes to come.
+Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
+                                                    std::shared_ptr<const graph::Graph> graph,
                                                     const ModelOptions& options,
                                                     Clock::time_point start) {
-  SPIRLOOM_TRY_ASSIGN(std::unique_ptr<internal::ModelState> state,
-                      internal::BuildModel(runtime.state(), graph, options,
+  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
+                      internal::BuildModel(runtime.state(), *graph, options,
                                            internal::BestHostAccess(*runtime.state())));
-  state->stats.load_ns = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+  if (!graph->symbols.empty()) state->graph = std::move(graph);
+  state->recordings.front().stats.load_ns = NanosecondsSince(start);
   return state;
 }
 
@@ -29,8 +48,9 @@ Result<std::unique_ptr<internal::ModelState>> Build(const Runtime& runtime,
 Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
                           const ModelOptions& options) {
   const Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph loaded, graph::LoadGraphFile(path));
-  auto state = Build(runtime, loaded.graph, options, start);
+  SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path));
+  const auto loaded = std::make_shared<const graph::LoadedGraph>(std::move(file));
+  auto state = Build(runtime, {loaded, &loaded->graph}, options, start);
   if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
   return Model(std::move(state).value());
 }
@@ -38,9 +58,13 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
                                     const ModelOptions& options) {
   const Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY_ASSIGN(const graph::Graph graph, graph::ParseGraph(file));
-  SPIRLOOM_TRY_ASSIGN(std::unique_ptr<internal::ModelState> state,
-                      Build(runtime, graph, options, start));
+  SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
+  auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
+  if (!graph->symbols.empty()) {
+    SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file));
+  }
+  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
+                      Build(runtime, std::move(graph), options, start));
   return Model(std::move(state));
 }
 
@@ -49,9 +73,19 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-std::span<const TensorInfo> Model::inputs() const { return state_->input_infos; }
-std::span<const TensorInfo> Model::outputs() const { return state_->output_infos; }
-const LoadStats& Model::stats() const { return state_->stats; }
+std::span<const TensorInfo> Model::inputs() const { return state_->current().input_infos; }
+std::span<const TensorInfo> Model::outputs() const { return state_->current().output_infos; }
+const LoadStats& Model::stats() const { return state_->current().stats; }
+
+std::span<const SymbolInfo> Model::symbols() const { return state_->symbols; }
+
+Status Model::Resize(std::span<const Shape> shapes) {
+  const Clock::time_point start = Clock::now();
+  SPIRLOOM_TRY(internal::ResizeModel(*state_, shapes).While("resizing the model"));
+  LoadStats& stats = state_->recordings.front().stats;
+  if (stats.load_ns == 0) stats.load_ns = NanosecondsSince(start);
+  return Status();
+}
 
 Status Model::Run(std::span<const std::span<const std::byte>> inputs,
                   std::span<const std::span<std::byte>> outputs) {
@@ -59,11 +93,11 @@ Status Model::Run(std::span<const std::span<const std::byte>> inputs,
 }
 
 std::span<std::byte> Model::InputBytes(size_t i) {
-  return {state_->inputs[i].data, state_->inputs[i].size};
+  return {state_->current().inputs[i].data, state_->current().inputs[i].size};
 }
 
 std::span<const std::byte> Model::OutputBytes(size_t i) const {
-  return {state_->outputs[i].data, state_->outputs[i].size};
+  return {state_->current().outputs[i].data, state_->current().outputs[i].size};
 }
 
 Status Model::Run() {
@@ -87,10 +121,11 @@ Result<std::vector<DispatchProfile>> Model::Profile() const {
                   "Run " + std::to_string(state_->submitted) +
                       " of the model is in flight; its times are there when it was waited for.");
   }
-  std::vector<DispatchProfile> profile = state_->profile;
-  if (!state_->timestamps || state_->finished == 0) return profile;
+  std::vector<DispatchProfile> profile = state_->current().profile;
+  const std::optional<vulkan::TimestampPool>& timestamps = state_->current().timestamps;
+  if (!timestamps || state_->finished == 0) return profile;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
-                      state_->timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
+                      timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
   for (size_t i = 0; i < profile.size(); ++i) {
     profile[i].start_ns = times[2 * i];
     profile[i].gpu_ns = times[2 * i + 1] - times[2 * i];

@@ -24,20 +24,36 @@ Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
 }
 
 Status CheckInputs(const ModelState& state, std::span<const std::span<const std::byte>> inputs) {
-  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.input_infos.size()));
+  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.current().input_infos.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("input", state.input_infos[i], inputs[i].size()));
+    SPIRLOOM_TRY(CheckSize("input", state.current().input_infos[i], inputs[i].size()));
   }
   return Status();
 }
 
 Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
-  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.output_infos.size()));
+  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.current().output_infos.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("output", state.output_infos[i], outputs[i].size()));
+    SPIRLOOM_TRY(CheckSize("output", state.current().output_infos[i], outputs[i].size()));
   }
   return Status();
 }
+
+void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].empty()) continue;
+    std::memcpy(state.current().inputs[i].data, inputs[i].data(), inputs[i].size());
+  }
+}
+
+void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    std::memcpy(outputs[i].data(), state.current().outputs[i].data, outputs[i].size());
+  }
+}
+
+}  // namespace
 
 Status CheckIdle(const ModelState& state) {
   if (state.submitted == state.finished) return Status();
@@ -47,25 +63,10 @@ Status CheckIdle(const ModelState& state) {
                     "the model twice.");
 }
 
-void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].empty()) continue;
-    std::memcpy(state.inputs[i].data, inputs[i].data(), inputs[i].size());
-  }
-}
-
-void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty()) continue;
-    std::memcpy(outputs[i].data(), state.outputs[i].data, outputs[i].size());
-  }
-}
-
-}  // namespace
-
 Status SubmitRun(ModelState& state) {
   SPIRLOOM_TRY(CheckIdle(state));
-  SPIRLOOM_TRY(state.runtime->device->Submit(state.commands->handle(), state.fence->handle()));
+  SPIRLOOM_TRY(
+      state.runtime->device->Submit(state.current().commands->handle(), state.fence->handle()));
   ++state.submitted;
   return Status();
 }

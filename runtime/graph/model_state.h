@@ -4,19 +4,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "runtime/graph/constant_pool.h"
 #include "runtime/graph/dispatch.h"
 #include "runtime/graph/graph.h"
+#include "runtime/graph/memory_arena.h"
+#include "runtime/graph/pipeline_pool.h"
 #include "runtime/graph/recorder.h"
 #include "runtime/graph/tensor_store.h"
 #include "runtime/ops/runtime_state.h"
 #include "runtime/vulkan/command_buffer.h"
 #include "runtime/vulkan/fence.h"
-#include "runtime/vulkan/pipeline.h"
 #include "runtime/vulkan/timestamps.h"
 #include "spirloom/model.h"
 
@@ -28,43 +32,94 @@ struct HostTensor {
   size_t size = 0;
 };
 
-// The device objects of a loaded graph. `runtime` keeps the device alive and is destroyed last.
-struct ModelState {
-  std::shared_ptr<RuntimeState> runtime;
+// Whether the host writes and reads tensors where the device computes with them, or through staging
+// buffers that every run copies.
+enum class HostAccess : uint8_t { kDirect, kStaged };
+
+// A graph recorded at one set of sizes: what runs of these sizes need.
+struct Recording {
+  std::vector<int64_t> sizes;  // of the graph's symbols
   std::vector<TensorInfo> input_infos;
   std::vector<TensorInfo> output_infos;
   LoadStats stats;
   std::vector<DispatchProfile> profile;  // without times
 
-  std::optional<vulkan::Buffer> dummy;
-  std::optional<graph::TensorStore> store;
-  std::optional<vulkan::Buffer> staged_inputs;   // absent where the host maps device memory
-  std::optional<vulkan::Buffer> staged_outputs;  // likewise
+  std::unique_ptr<graph::TensorStore> store;
+  std::shared_ptr<const vulkan::Buffer> staged_inputs;   // null where the host maps device memory
+  std::shared_ptr<const vulkan::Buffer> staged_outputs;  // likewise
   std::vector<HostTensor> inputs;
   std::vector<HostTensor> outputs;
-  std::vector<vulkan::ComputePipeline> pipelines;
+  std::vector<graph::SharedPipeline> pipelines;
   std::optional<graph::DescriptorSets> descriptors;
   std::optional<vulkan::TimestampPool> timestamps;
   std::optional<vulkan::CommandBuffer> commands;
-  std::optional<vulkan::Fence> fence;
-  uint64_t submitted = 0;  // runs so far
-  uint64_t finished = 0;   // those that were waited for: as many, or one less
-  Status last_run;         // how the last one of them ended
 };
 
-// Whether the host writes and reads tensors where the device computes with them, or through staging
-// buffers that every run copies.
-enum class HostAccess : uint8_t { kDirect, kStaged };
+// A loaded graph, recorded at the sizes it runs with and at those it ran with last. `runtime` keeps
+// the device alive and is destroyed last.
+struct ModelState {
+  ModelState(std::shared_ptr<RuntimeState> used_runtime, const ModelOptions& used_options,
+             HostAccess host_access, graph::TensorWatch* used_watch)
+      : runtime(std::move(used_runtime)),
+        options(used_options),
+        access(host_access),
+        watch(used_watch),
+        activations(*runtime->device, vulkan::MemoryUse::kDevice),
+        input_memory(*runtime->device, InputUse()),
+        output_memory(*runtime->device, OutputUse()) {}
+
+  bool direct() const { return access == HostAccess::kDirect; }
+  const Recording& current() const { return recordings.front(); }
+
+  std::shared_ptr<RuntimeState> runtime;
+  const ModelOptions options;
+  const HostAccess access;
+  graph::TensorWatch* const watch;
+  std::shared_ptr<const graph::Graph> graph;  // of a model with symbols, else null
+  std::vector<SymbolInfo> symbols;
+
+  // What all recordings share; they use the memory in turn.
+  graph::MemoryArena activations;
+  graph::MemoryArena input_memory;
+  graph::MemoryArena output_memory;
+  graph::ConstantPool constants;
+  graph::PipelinePool pipelines;
+  uint64_t constant_bytes = 0;
+  std::optional<vulkan::Buffer> dummy;
+  std::optional<vulkan::Fence> fence;
+
+  std::list<Recording> recordings;  // the current one, then from the last used on
+  uint64_t submitted = 0;           // runs so far
+  uint64_t finished = 0;            // those that were waited for: as many, or one less
+  Status last_run;                  // how the last one of them ended
+
+ private:
+  vulkan::MemoryUse InputUse() const {
+    return direct() ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
+  }
+  vulkan::MemoryUse OutputUse() const {
+    return direct() ? vulkan::MemoryUse::kReadback : vulkan::MemoryUse::kDevice;
+  }
+};
 
 // kDirect where host and device share memory.
 HostAccess BestHostAccess(const RuntimeState& runtime);
 
-// Plans and records `graph`; refers to it only while running. `watch`, if any, must outlive the
-// state.
+// Plans `graph`, records it at its greatest sizes, and refers to it only while running. `watch`, if
+// any, must outlive the state.
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
                                                graph::TensorWatch* watch = nullptr);
+
+// Plans and records `graph`, which has no symbols left, beside what `state` holds already.
+Result<Recording> Record(ModelState& state, const graph::Graph& graph);
+
+// Model::Resize.
+Status ResizeModel(ModelState& state, std::span<const Shape> shapes);
+
+// Fails with kInvalidArgument while a run is in flight.
+Status CheckIdle(const ModelState& state);
 
 // Model::Submit with and without inputs. Fail with kInvalidArgument while a run is in flight.
 Status SubmitRun(ModelState& state);

@@ -20,9 +20,11 @@ const VkMemoryRequirements& RequirementsOf(const TensorResource& resource) {
   return resource.buffer ? resource.buffer->requirements() : resource.image->requirements();
 }
 
-Status BindTo(TensorResource& resource, const vulkan::DeviceMemory& memory, uint64_t offset) {
-  return resource.buffer ? resource.buffer->Bind(memory, offset)
-                         : resource.image->Bind(memory, offset);
+Status BindTo(TensorResource& resource, std::shared_ptr<const vulkan::DeviceMemory> memory,
+              uint64_t offset) {
+  resource.backing = std::move(memory);
+  return resource.buffer ? resource.buffer->Bind(*resource.backing, offset)
+                         : resource.image->Bind(*resource.backing, offset);
 }
 
 // Buffers and images in one allocation must not share a page of this size.
@@ -37,7 +39,7 @@ uint64_t GranularityOf(std::span<TensorResource* const> resources, const vulkan:
 
 TensorStore::~TensorStore() {
   if (watch_ == nullptr) return;
-  for (const auto& [tensor, resource] : resources_) watch_->Released(resource);
+  for (const auto& [tensor, resource] : resources_) watch_->Released(*resource);
 }
 
 Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
@@ -61,20 +63,32 @@ Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
 
 Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
                                              vulkan::MemoryUse use) {
+  MemoryArena arena(*device_, use);
+  return Allocate(tensors, arena);
+}
+
+Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
+                                             MemoryArena& arena) {
   std::vector<TensorLifetime> lifetimes;
   for (uint32_t tensor : tensors) lifetimes.push_back({tensor, 0, 0});
-  return Allocate(lifetimes, use);
+  return Allocate(lifetimes, arena);
 }
 
 Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> tensors,
                                              vulkan::MemoryUse use) {
+  MemoryArena arena(*device_, use);
+  return Allocate(tensors, arena);
+}
+
+Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> tensors,
+                                             MemoryArena& arena) {
   SPIRLOOM_TRY_ASSIGN(const Pool all, MakeResources(tensors));
   std::vector<uint32_t> type_bits;
   for (const TensorResource* resource : all.resources) {
     type_bits.push_back(RequirementsOf(*resource).memoryTypeBits);
   }
   const std::optional<std::vector<uint32_t>> types =
-      vulkan::ChooseMemoryTypes(device_->physical().memory, type_bits, use);
+      vulkan::ChooseMemoryTypes(device_->physical().memory, type_bits, arena.use());
   if (!types) {
     return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
   }
@@ -86,7 +100,7 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> ten
   }
   AllocatedBytes total;
   for (const auto& [type, pool] : pools) {
-    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pool, type, use));
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pool, type, arena));
     total.planned += bytes.planned;
     total.naive += bytes.naive;
     total.live += bytes.live;
@@ -103,31 +117,30 @@ Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifet
     if (!made.ok()) {
       return std::move(made).status().While(Concat({"allocating tensor ", Quote(tensor.name)}));
     }
-    TensorResource& resource = resources_[lifetime.tensor];
-    resource = std::move(made).value();
+    auto& resource = resources_[lifetime.tensor];
+    resource = std::make_shared<TensorResource>(std::move(made).value());
     all.tensors.push_back(lifetime);
-    all.resources.push_back(&resource);
+    all.resources.push_back(resource.get());
   }
   return all;
 }
 
 Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type,
-                                                 vulkan::MemoryUse use) {
+                                                 MemoryArena& arena) {
   const std::vector<MemoryRequest> requests = RequestsOf(pool);
   SPIRLOOM_TRY_ASSIGN(const MemoryPlan plan,
                       PlanMemory(requests, device_->physical().max_memory_allocation_size));
+  std::vector<std::shared_ptr<vulkan::DeviceMemory>> blocks;
   std::vector<uint32_t> ids;
-  const size_t first = memories_.size();
   for (uint64_t size : plan.block_size) {
-    SPIRLOOM_TRY_ASSIGN(vulkan::DeviceMemory memory,
-                        vulkan::DeviceMemory::Create(*device_, size, uint32_t{1} << type, use));
-    memories_.push_back(std::move(memory));
+    SPIRLOOM_TRY_ASSIGN(auto block, arena.Block(type, blocks.size(), size));
+    blocks.push_back(std::move(block));
     ids.push_back(NextMemoryId());
   }
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
     TensorResource& resource = *pool.resources[i];
-    SPIRLOOM_TRY(BindTo(resource, memories_[first + slot.block], slot.offset));
+    SPIRLOOM_TRY(BindTo(resource, blocks[slot.block], slot.offset));
     resource.memory = ids[slot.block];
     resource.begin = slot.offset;
     resource.end = slot.offset + requests[i].size;
@@ -151,11 +164,20 @@ std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {
   return requests;
 }
 
+void TensorStore::Adopt(uint32_t tensor, std::shared_ptr<TensorResource> resource) {
+  resources_[tensor] = std::move(resource);
+}
+
+std::shared_ptr<TensorResource> TensorStore::Share(uint32_t tensor) const {
+  const auto found = resources_.find(tensor);
+  return found == resources_.end() ? nullptr : found->second;
+}
+
 const TensorResource* TensorStore::Find(uint32_t tensor) const {
   const uint32_t root = plan_->Root(tensor);
   for (const TensorStore* store = this; store != nullptr; store = store->parent_) {
     if (auto found = store->resources_.find(root); found != store->resources_.end()) {
-      return &found->second;
+      return found->second.get();
     }
   }
   return nullptr;

@@ -3,11 +3,13 @@
 #define SPIRLOOM_RUNTIME_GRAPH_TENSOR_STORE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/graph/memory_arena.h"
 #include "runtime/graph/memory_planner.h"
 #include "runtime/graph/plan.h"
 #include "runtime/vulkan/buffer.h"
@@ -17,9 +19,10 @@
 
 namespace spirloom::graph {
 
-// The buffer or image of a tensor, and the bytes it takes of a memory allocation. `memory` is
-// unique in the process.
+// The buffer or image of a tensor, and the bytes it takes of a memory allocation, which lives as
+// long as a resource is in it. `memory` is unique in the process.
 struct TensorResource {
+  std::shared_ptr<const vulkan::DeviceMemory> backing;
   std::optional<vulkan::Buffer> buffer;
   std::optional<vulkan::Image> image;
   uint32_t memory = 0;
@@ -54,8 +57,8 @@ struct AllocatedBytes {
   uint64_t live = 0;   // the most that is needed at once
 };
 
-// Owns tensors' buffers and images and the few allocations behind them; all freed on destruction,
-// when the GPU must be done with them.
+// Owns tensors' buffers and images and the few allocations behind them, alone or with stores that
+// adopt them; what nobody else owns is freed on destruction, when the GPU must be done with it.
 class TensorStore {
  public:
   // `watch`, if any, must outlive the store.
@@ -72,8 +75,16 @@ class TensorStore {
   // Makes a buffer or image for each tensor; those not needed at the same time may share memory.
   // Tensors without elements get none.
   Result<AllocatedBytes> Allocate(std::span<const TensorLifetime> tensors, vulkan::MemoryUse use);
+  // The same in memory that others use at other times.
+  Result<AllocatedBytes> Allocate(std::span<const TensorLifetime> tensors, MemoryArena& arena);
   // The same for tensors that are all needed at once.
   Result<AllocatedBytes> Allocate(std::span<const uint32_t> tensors, vulkan::MemoryUse use);
+  Result<AllocatedBytes> Allocate(std::span<const uint32_t> tensors, MemoryArena& arena);
+
+  // Lets another store's resource hold `tensor`, a root.
+  void Adopt(uint32_t tensor, std::shared_ptr<TensorResource> resource);
+  // What holds `tensor`, a root, for another store to adopt; null for tensors without elements.
+  std::shared_ptr<TensorResource> Share(uint32_t tensor) const;
 
   // What holds `tensor`, which may be an alias; null for tensors without elements.
   const TensorResource* Find(uint32_t tensor) const;
@@ -95,14 +106,13 @@ class TensorStore {
   Result<TensorResource> MakeResource(uint32_t tensor) const;
   Result<Pool> MakeResources(std::span<const TensorLifetime> tensors);
   std::vector<MemoryRequest> RequestsOf(const Pool& pool) const;
-  Result<AllocatedBytes> AllocatePool(const Pool& pool, uint32_t type, vulkan::MemoryUse use);
+  Result<AllocatedBytes> AllocatePool(const Pool& pool, uint32_t type, MemoryArena& arena);
 
   const vulkan::Device* device_;
   const Plan* plan_;
   TensorWatch* watch_;
   const TensorStore* parent_;
-  std::vector<vulkan::DeviceMemory> memories_;
-  std::unordered_map<uint32_t, TensorResource> resources_;
+  std::unordered_map<uint32_t, std::shared_ptr<TensorResource>> resources_;
 };
 
 }  // namespace spirloom::graph

@@ -24,6 +24,8 @@ class WeightInit {
 
   Result<WeightInitResult> Run() {
     FindConstants();
+    AdoptKnown();
+    DropNeedless();
     SPIRLOOM_TRY(AllocatePersistent());
     SPIRLOOM_TRY(UploadPersistent());
     size_t begin = 0;
@@ -31,6 +33,9 @@ class WeightInit {
       const size_t end = BatchEnd(begin);
       SPIRLOOM_TRY(RunBatch(begin, end));
       begin = end;
+    }
+    for (uint32_t root : persistent_) {
+      inputs_.known.Add(numbers_.at(root), store_.Share(root));
     }
     return std::move(result_);
   }
@@ -47,14 +52,44 @@ class WeightInit {
   void FindConstants() {
     for (const Dispatch& dispatch : inputs_.dispatches) {
       if (inputs_.plan.nodes[dispatch.node].is_constant) {
-        for (uint32_t tensor : dispatch.tensors) {
-          if (tensor != kNoTensor) last_use_[Root(tensor)] = constant_dispatches_.size();
-        }
         constant_dispatches_.push_back(&dispatch);
         continue;
       }
       for (uint32_t tensor : dispatch.tensors) {
         if (IsConstant(tensor)) persistent_.insert(Root(tensor));
+      }
+    }
+  }
+
+  // Takes persistent constants that are on the device already.
+  void AdoptKnown() {
+    numbers_ = inputs_.known.Identify(inputs_.plan);
+    std::erase_if(persistent_, [&](uint32_t root) {
+      std::shared_ptr<TensorResource> resource = inputs_.known.Find(numbers_.at(root));
+      if (resource == nullptr) return false;
+      if (resource->image) result_.initialized.insert(resource->image->handle());
+      store_.Adopt(root, std::move(resource));
+      return true;
+    });
+  }
+
+  // Leaves the dispatches that the remaining persistent constants come from.
+  void DropNeedless() {
+    std::set<uint32_t> needed(persistent_.begin(), persistent_.end());
+    std::vector<const Dispatch*> kept;
+    for (auto at = constant_dispatches_.rbegin(); at != constant_dispatches_.rend(); ++at) {
+      const std::vector<uint32_t>& outputs = inputs_.plan.nodes[(*at)->node].outputs;
+      const auto is_needed = [&](uint32_t output) { return needed.contains(Root(output)); };
+      if (std::ranges::none_of(outputs, is_needed)) continue;
+      for (uint32_t tensor : (*at)->tensors) {
+        if (tensor != kNoTensor) needed.insert(Root(tensor));
+      }
+      kept.push_back(*at);
+    }
+    constant_dispatches_.assign(kept.rbegin(), kept.rend());
+    for (size_t i = 0; i < constant_dispatches_.size(); ++i) {
+      for (uint32_t tensor : constant_dispatches_[i]->tensors) {
+        if (tensor != kNoTensor) last_use_[Root(tensor)] = i;
       }
     }
   }
@@ -204,8 +239,9 @@ class WeightInit {
 
   const WeightInitInputs& inputs_;
   TensorStore& store_;
-  TensorStore passing_;  // computed constants that a later batch needs
-  std::set<uint32_t> persistent_;
+  TensorStore passing_;                             // computed constants that a later batch needs
+  std::set<uint32_t> persistent_;                   // those that the store gets of its own
+  std::unordered_map<uint32_t, uint32_t> numbers_;  // of constants, in inputs_.known
   std::vector<const Dispatch*> constant_dispatches_;
   std::unordered_map<uint32_t, size_t> last_use_;  // the last of them that binds the tensor
   WeightInitResult result_;

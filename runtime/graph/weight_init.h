@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "runtime/graph/constant_pool.h"
 #include "runtime/graph/dispatch.h"
 #include "runtime/graph/graph.h"
 #include "runtime/graph/tensor_store.h"
@@ -25,6 +26,7 @@ struct WeightInitInputs {
   std::function<const vulkan::ComputePipeline&(uint32_t)> pipeline;
   const vulkan::Buffer& dummy;
   bool host_maps_constants;  // else they are copied from staging buffers
+  ConstantPool& known;       // those of it are shared, not prepared again; gets the rest
 };
 
 struct WeightInitResult {
@@ -33,7 +35,7 @@ struct WeightInitResult {
   std::unordered_set<VkImage> initialized;
 };
 
-// Allocates in `store` every constant tensor that a run needs and fills it. Constants that only
+// Puts into `store` every constant tensor that a run needs, filled. Constants that only
 // others are computed from are on the device for a moment, in batches of bounded size.
 Result<WeightInitResult> InitializeWeights(const WeightInitInputs& inputs, TensorStore& store);
 

@@ -24,6 +24,15 @@ struct ModelOptions {
   std::vector<std::string> kernels;
   // Records GPU timestamps around each dispatch, for Profile().
   bool profile = false;
+  // For how many sizes of its inputs a model keeps what it prepared (commands, descriptors).
+  size_t kept_sizes = 8;
+};
+
+// A size that varies from one Resize() to the next, e.g. "batch" between 1 and 8, both included.
+struct SymbolInfo {
+  std::string name;
+  int64_t least = 0;
+  int64_t greatest = 0;
 };
 
 // A graph input or output. Its bytes are dense, row-major and little-endian.
@@ -36,9 +45,12 @@ struct TensorInfo {
   // the model computes with 64, which is exact for such numbers alone. Run() does not check.
   int64_t least = INT64_MIN;
   int64_t greatest = INT64_MAX;
+  // In words what each dimension is, e.g. {"batch", "3", "2*height"}; a number where it is fixed.
+  std::vector<std::string> dims = {};
 };
 
-// What loading did. Times in nanoseconds, sizes in bytes.
+// What loading, or the Resize() that prepared the sizes at hand, did. Times in nanoseconds, sizes
+// in bytes.
 struct LoadStats {
   uint64_t load_ns = 0;         // all of Load()
   uint64_t pipeline_ns = 0;     // creating pipelines
@@ -111,9 +123,19 @@ class Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
+  // The sizes that vary; none for most models.
+  std::span<const SymbolInfo> symbols() const;
+  // With the shapes of the sizes at hand: at first the greatest.
   std::span<const TensorInfo> inputs() const;
   std::span<const TensorInfo> outputs() const;
   const LoadStats& stats() const;
+
+  // From now on runs with inputs of these shapes, one for each input; inputs(), outputs(), stats(),
+  // InputBytes() and OutputBytes() change, what was in the latter two is lost. Sizes that are not
+  // among the last ModelOptions::kept_sizes are planned and recorded first; weights, pipelines and
+  // memory are shared. Fails with kInvalidArgument, changing nothing, for shapes that the graph
+  // does not take, naming the bounds, and during a run; otherwise as Load().
+  Status Resize(std::span<const Shape> shapes);
 
   // Runs once and waits. inputs[i] holds exactly inputs()[i].size bytes; outputs[i] receives
   // exactly outputs()[i].size.
@@ -122,7 +144,7 @@ class Model {
 
   // Memory that the host and the device share, in place of copies: what is in InputBytes(i) when a
   // run starts is input i, and when it has ended OutputBytes(i) holds output i. Their sizes are
-  // those of inputs()[i] and outputs()[i], their addresses those of the whole life of the model.
+  // those of inputs()[i] and outputs()[i], their addresses stay until Resize().
   // Input memory may be slow to read: write it in order. Neither may be touched during a run.
   std::span<std::byte> InputBytes(size_t i);
   std::span<const std::byte> OutputBytes(size_t i) const;

@@ -1,0 +1,37 @@
+#ifndef SPIRLOOM_RUNTIME_GRAPH_PIPELINE_POOL_H_
+#define SPIRLOOM_RUNTIME_GRAPH_PIPELINE_POOL_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "runtime/vulkan/pipeline.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+using SharedPipeline = std::shared_ptr<const vulkan::ComputePipeline>;
+
+// Finds pipelines that a model has already. Owns none: they live as long as somebody uses them.
+class PipelinePool {
+ public:
+  // The pipelines of `descs`, in their order; those that are not there are created on all cores.
+  Result<std::vector<SharedPipeline>> Get(const vulkan::Device& device,
+                                          vulkan::LayoutCache& layouts, VkPipelineCache cache,
+                                          std::span<const vulkan::PipelineDesc> descs);
+
+ private:
+  using Key = std::tuple<const uint32_t*, std::vector<ops::BindingType>, uint32_t,
+                         std::array<uint32_t, 3>, std::vector<uint32_t>>;
+  static Key KeyOf(const vulkan::PipelineDesc& desc);
+
+  std::map<Key, std::weak_ptr<const vulkan::ComputePipeline>> pipelines_;
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_PIPELINE_POOL_H_
