@@ -12,8 +12,9 @@ Offset<schema::Arg> WriteArg(FlatBufferBuilder& builder, const Arg& arg) {
   const auto tensors = builder.CreateVector(arg.tensors);
   const auto ints = builder.CreateVector(arg.ints);
   const auto text = builder.CreateString(arg.s);
+  const auto sizes = builder.CreateVector(arg.sizes);
   return schema::CreateArg(builder, static_cast<schema::ArgKind>(arg.kind), tensors, ints, arg.f,
-                           text);
+                           text, sizes);
 }
 
 Offset<schema::Node> WriteNode(FlatBufferBuilder& builder, const FileNode& node) {
@@ -29,9 +30,24 @@ Offset<schema::Node> WriteNode(FlatBufferBuilder& builder, const FileNode& node)
 Offset<schema::Tensor> WriteTensor(FlatBufferBuilder& builder, const FileTensor& tensor) {
   const auto name = builder.CreateString(tensor.name);
   const auto shape = builder.CreateVector(tensor.shape);
+  const auto sizes = builder.CreateVector(tensor.sizes);
   return schema::CreateTensor(builder, name, static_cast<schema::DType>(tensor.dtype), shape,
                               static_cast<schema::Storage>(tensor.storage), tensor.constant,
-                              tensor.least, tensor.greatest);
+                              tensor.least, tensor.greatest, sizes);
+}
+
+Offset<schema::Symbol> WriteSymbol(FlatBufferBuilder& builder, const Symbol& symbol) {
+  return schema::CreateSymbol(builder, builder.CreateString(symbol.name), symbol.least,
+                              symbol.greatest);
+}
+
+Offset<schema::SizeExpr> WriteSize(FlatBufferBuilder& builder, const SizeExpr& size) {
+  std::vector<Offset<schema::SizeTerm>> terms;
+  for (const SizeTerm& term : size.terms) {
+    terms.push_back(
+        schema::CreateSizeTerm(builder, term.factor, builder.CreateVector(term.symbols)));
+  }
+  return schema::CreateSizeExpr(builder, builder.CreateVector(terms), size.divisor);
 }
 
 Arg Make(ArgKind kind) {
@@ -56,11 +72,18 @@ std::vector<std::byte> FileGraph::Write() const {
   const auto node_vector = builder.CreateVector(node_offsets);
   const auto input_vector = builder.CreateVector(inputs);
   const auto output_vector = builder.CreateVector(outputs);
+  std::vector<Offset<schema::Symbol>> symbol_offsets;
+  for (const Symbol& symbol : symbols) symbol_offsets.push_back(WriteSymbol(builder, symbol));
+  std::vector<Offset<schema::SizeExpr>> size_offsets;
+  for (const SizeExpr& size : sizes) size_offsets.push_back(WriteSize(builder, size));
+  const auto symbol_vector = builder.CreateVector(symbol_offsets);
+  const auto size_vector = builder.CreateVector(size_offsets);
   Offset<flatbuffers::String> file_name;
   if (!constants_file.empty()) file_name = builder.CreateString(constants_file);
   schema::FinishSizePrefixedGraphBuffer(
       builder, schema::CreateGraph(builder, version, tensor_vector, constant_vector, node_vector,
-                                   input_vector, output_vector, file_name));
+                                   input_vector, output_vector, file_name, /*producer=*/0,
+                                   symbol_vector, size_vector));
   const auto* data = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   std::vector<std::byte> file(data, data + builder.GetSize());
   file.resize((file.size() + 63) / 64 * 64);

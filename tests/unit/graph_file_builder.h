@@ -22,6 +22,7 @@ struct FileTensor {
   int storage = 0;
   int64_t least = INT64_MIN;
   int64_t greatest = INT64_MAX;
+  std::vector<uint32_t> sizes = {};  // as in the file: 0 is fixed, else 1 + an index
 };
 
 struct FileConstant {
@@ -45,6 +46,8 @@ struct FileGraph {
   std::vector<uint32_t> outputs;
   std::string constants_file;
   std::vector<std::byte> constant_section;
+  std::vector<Symbol> symbols;
+  std::vector<SizeExpr> sizes;
 
   // Appends the bytes of `values` as a constant and a tensor for it; returns the tensor's index.
   template <typename T>
