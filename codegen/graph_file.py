@@ -36,10 +36,14 @@ _TENSOR = Tables(
         4: Scalar(4),
         5: Scalar(8),
         6: Scalar(8),
+        7: Vector(4),
     }
 )
-_ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String()})
+_ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String(), 5: Vector(4)})
 _NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String()})
+_SYMBOL = Tables({0: String(), 1: Scalar(8), 2: Scalar(8)})
+_SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4)})
+_SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8)})
 GRAPH_FIELDS: dict[int, Field] = {
     0: Scalar(4),
     1: _TENSOR,
@@ -49,6 +53,8 @@ GRAPH_FIELDS: dict[int, Field] = {
     5: Vector(4),
     6: String(),
     7: String(),
+    8: _SYMBOL,
+    9: _SIZE_EXPR,
 }
 
 _DTYPES: list[DType] = list(DType)

@@ -17,6 +17,7 @@ from spirloom.errors import ImportFailure
 from spirloom.graph_file import ALIGNMENT, DTYPES, STORAGES
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, Node, Tensor
+from spirloom.varying.reader import SizeReader
 
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 48
@@ -55,6 +56,7 @@ class _Reader:
         if self._root.version != VERSION:
             raise MalformedBuffer(f"its version is {self._root.version}, not {VERSION}")
         self._constants = self._constant_section(data, 4 + size)
+        self._sizes = SizeReader(self._root)
 
     def _flatbuffer_size(self, data: Any) -> int:
         if len(data) < 12 or bytes(data[8:12]) != IDENTIFIER:
@@ -75,11 +77,12 @@ class _Reader:
 
     def graph(self) -> Graph:
         root = self._root
+        sizes = self._sizes
         tensors = [self._tensor(i, t) for i, t in enumerate(root.tensors or [])]
-        nodes = [_node(i, n, tensors) for i, n in enumerate(root.nodes or [])]
+        nodes = [_node(i, n, tensors, sizes) for i, n in enumerate(root.nodes or [])]
         inputs = [_at(tensors, i, "an input") for i in _list(root.inputs)]
         outputs = [_at(tensors, i, "an output") for i in _list(root.outputs)]
-        graph = Graph(inputs, outputs, nodes, _text(root.producer))
+        graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols)
         _check_order(graph)
         return graph
 
@@ -93,6 +96,7 @@ class _Reader:
             raise MalformedBuffer(f"{what} has the impossible shape {list(shape)}")
         if entry.dtype >= len(DTYPES) or entry.storage >= len(STORAGES):
             raise MalformedBuffer(f"{what} has dtype {entry.dtype} and storage {entry.storage}")
+        shape = self._sizes.varying(shape, entry.sizes, what, may_be_inferred=True)
         tensor = Tensor(name, DTYPES[entry.dtype], shape, storage=STORAGES[entry.storage])
         tensor.bounds = _bounds(what, entry)
         if entry.constant != -1:
@@ -120,19 +124,21 @@ def _bounds(what: str, entry: Any) -> Interval | None:
     return Interval(entry.least, entry.greatest)
 
 
-def _node(index: int, entry: Any, tensors: list[Tensor]) -> Node:
+def _node(index: int, entry: Any, tensors: list[Tensor], sizes: SizeReader) -> Node:
     op = _text(entry.op)
     what = f"node {index} ({op})"
     if not op:
         raise MalformedBuffer(f"node {index} has no op")
-    args = tuple(_arg(arg, what, tensors) for arg in entry.args or [])
+    args = tuple(_arg(arg, what, tensors, sizes) for arg in entry.args or [])
     outputs = tuple(_at(tensors, i, f"an output of {what}") for i in _list(entry.outputs))
     return Node(op, args, outputs, _text(entry.name))
 
 
-def _arg(entry: Any, what: str, tensors: list[Tensor]) -> ArgValue:
+def _arg(entry: Any, what: str, tensors: list[Tensor], sizes: SizeReader) -> ArgValue:
     operands = tuple(_at(tensors, i, f"an argument of {what}") for i in _list(entry.tensors))
     ints = tuple(int(i) for i in _list(entry.ints))
+    if entry.kind in (fb.ArgKind.Int, fb.ArgKind.Ints):
+        ints = sizes.varying(ints, entry.sizes, f"an argument of {what}")
     match entry.kind:
         case fb.ArgKind.None_:
             return None

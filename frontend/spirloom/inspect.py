@@ -8,6 +8,7 @@ from typing import Any
 from spirloom.ir import Graph, Tensor
 from spirloom.memory_plan import MemoryPlan, plan_memory
 from spirloom.ops import OpLibrary
+from spirloom.sizes import Varying
 
 
 def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
@@ -20,6 +21,9 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         "producer": graph.producer,
         "inputs": [_tensor(t) for t in graph.inputs],
         "outputs": [_tensor(t) for t in graph.outputs],
+        "symbols": [
+            {"name": s.name, "least": s.least, "greatest": s.greatest} for s in graph.symbols
+        ],
         "nodes": len(graph.nodes),
         "ops": dict(sorted(ops.items(), key=lambda item: (-item[1], item[0]))),
         "missing_ops": sorted(op for op in ops if not library.has(op)),
@@ -36,6 +40,8 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
     facts = {"name": tensor.name, "dtype": tensor.dtype.long_name, "shape": list(tensor.shape)}
+    if any(isinstance(size, Varying) for size in tensor.shape):
+        facts["dims"] = [str(size) for size in tensor.shape]
     return facts if tensor.bounds is None else {**facts, "range": str(tensor.bounds)}
 
 
@@ -45,9 +51,10 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     lines = [f"producer    {facts['producer']}"]
     for key in ("inputs", "outputs"):
         for tensor in facts[key]:
-            shape = "×".join(map(str, tensor["shape"])) or "scalar"
+            shape = "×".join(tensor.get("dims", map(str, tensor["shape"]))) or "scalar"
             between = f"  in {tensor['range']}" if "range" in tensor else ""
             lines.append(f"{key[:-1]:<11} {tensor['name']}  {tensor['dtype']}  {shape}{between}")
+    lines += [f"size        {symbol}" for symbol in graph.symbols]
     parameters = facts["parameters"]
     lines.append(
         f"parameters  {parameters['elements']:,} in {parameters['tensors']} tensors, "
@@ -97,4 +104,5 @@ def summary(graph: Graph) -> str:
     constants = {id(t.data): t for t in graph.tensors() if t.data is not None}.values()
     elements = sum(t.size // t.dtype.numpy.itemsize for t in constants)
     size = _bytes(sum(t.size for t in constants))
-    return f"{len(graph.nodes)} nodes, {elements:,} parameters ({size})"
+    sizes = "".join(f", {symbol}" for symbol in graph.symbols)
+    return f"{len(graph.nodes)} nodes, {elements:,} parameters ({size}){sizes}"

@@ -1,7 +1,8 @@
 """A graph in memory: what importers build, passes rewrite and graph_file stores.
 
 Tensors and nodes are compared by identity. A tensor is produced by at most one node; one with
-`data` is a constant. Nodes stand in topological order.
+`data` is a constant. Nodes stand in topological order. A graph with symbols is that of their
+greatest sizes; ints of its shapes and arguments that vary are `Varying`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from codegen.vocabulary import DType, Storage
 from spirloom.interval import Interval
+from spirloom.sizes import Symbol
 
 __all__ = ["ArgValue", "Array", "DType", "Graph", "Node", "Storage", "Tensor", "constant"]
 
@@ -88,6 +90,7 @@ class Graph:
     outputs: list[Tensor] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     producer: str = ""
+    symbols: tuple[Symbol, ...] = ()
 
     def tensors(self) -> list[Tensor]:
         """Every tensor once: inputs, then each node's in order, then outputs."""

@@ -5,6 +5,9 @@ from spirloom_schema.ArgKind import ArgKind
 from spirloom_schema.Constant import Constant, ConstantT
 from spirloom_schema.Graph import Graph, GraphT
 from spirloom_schema.Node import Node, NodeT
+from spirloom_schema.SizeExpr import SizeExpr, SizeExprT
+from spirloom_schema.SizeTerm import SizeTerm, SizeTermT
+from spirloom_schema.Symbol import Symbol, SymbolT
 from spirloom_schema.Tensor import Tensor, TensorT
 
 __all__ = [
@@ -17,6 +20,12 @@ __all__ = [
     "GraphT",
     "Node",
     "NodeT",
+    "SizeExpr",
+    "SizeExprT",
+    "SizeTerm",
+    "SizeTermT",
+    "Symbol",
+    "SymbolT",
     "Tensor",
     "TensorT",
 ]

@@ -36,7 +36,7 @@ struct Arg {
   std::vector<int64_t> ints;      // kInt and kBool (one), kInts
   double f = 0;
   std::string s;
-  std::vector<uint32_t> sizes;  // of each of `ints`, as in Tensor
+  std::vector<uint32_t> sizes;  // of each of `ints`: kFixedSize or an index, as in Tensor
 
   friend bool operator==(const Arg&, const Arg&) = default;
 };
@@ -51,7 +51,8 @@ struct Tensor {
   int64_t least = INT64_MIN;         // of an input: its numbers lie between these
   int64_t greatest = INT64_MAX;
   size_t size = 0;
-  // Of each dimension: kFixedSize, or the index in Graph::sizes of what it is. Empty: all fixed.
+  // Of each dimension: kFixedSize, kInferredSize (not of inputs), or the index in Graph::sizes of
+  // what it is. Empty: all fixed.
   std::vector<uint32_t> sizes;
   bool inferred = false;  // the shape is whatever its node computes
 };

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/graph/graph_loader.h"
 #include "runtime/graph/model_state.h"
-#include "runtime/text.h"
 
 namespace spirloom {
 namespace {
@@ -117,9 +117,9 @@ Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inp
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {
   if (state_->finished != state_->submitted) {
-    return Status(StatusCode::kInvalidArgument,
-                  "Run " + std::to_string(state_->submitted) +
-                      " of the model is in flight; its times are there when it was waited for.");
+    return Error(StatusCode::kInvalidArgument,
+                 {"Run ", state_->submitted,
+                  " of the model is in flight; its times are there when it was waited for."});
   }
   std::vector<DispatchProfile> profile = state_->current().profile;
   const std::optional<vulkan::TimestampPool>& timestamps = state_->current().timestamps;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/graph/model_state.h"
 #include "runtime/graph/specialize.h"
 
@@ -16,10 +17,10 @@ Status CheckFixedShapes(const ModelState& state, std::span<const Shape> shapes) 
     if (i < shapes.size() && i < inputs.size() && shapes[i] == inputs[i].shape) continue;
     const std::string given = i < shapes.size() ? ToString(shapes[i]) : "none";
     const std::string own = i < inputs.size() ? ToString(inputs[i].shape) : "none";
-    return Status(StatusCode::kInvalidArgument,
-                  "Shape " + std::to_string(i) + " (" + given + ") differs from the input's (" +
-                      own + "), and the model has no sizes that vary. Import it with some: --dim " +
-                      "NAME=LEAST..GREATEST.");
+    return Error(StatusCode::kInvalidArgument,
+                 {"Shape ", i, " (", given, ") differs from the input's (", own,
+                  "), and the model has no sizes that vary. Import it with some: --dim "
+                  "NAME=LEAST..GREATEST."});
   }
   return Status();
 }

@@ -57,10 +57,10 @@ void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> 
 
 Status CheckIdle(const ModelState& state) {
   if (state.submitted == state.finished) return Status();
-  return Status(StatusCode::kInvalidArgument,
-                "Run " + std::to_string(state.submitted) +
-                    " of the model is in flight. Wait for it first; to have two in flight, load "
-                    "the model twice.");
+  return Error(StatusCode::kInvalidArgument,
+               {"Run ", state.submitted,
+                " of the model is in flight. Wait for it first; to have two in flight, load the "
+                "model twice."});
 }
 
 Status SubmitRun(ModelState& state) {
@@ -89,9 +89,9 @@ Status FinishRun(ModelState& state, uint64_t run) {
 Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
   SPIRLOOM_TRY(CheckOutputs(state, outputs));
   if (run != state.submitted) {
-    return Status(StatusCode::kInvalidArgument,
-                  "The results of run " + std::to_string(run) + " are gone: the model has run " +
-                      std::to_string(state.submitted) + " times. Take them before the next run.");
+    return Error(StatusCode::kInvalidArgument,
+                 {"The results of run ", run, " are gone: the model has run ", state.submitted,
+                  " times. Take them before the next run."});
   }
   SPIRLOOM_TRY(FinishRun(state, run));
   CopyOutputs(state, outputs);

@@ -51,7 +51,7 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
     return InvalidFile({"Bool (", arg.ints[0], ") is not 0 or 1."});
   }
   if (arg.kind == ArgKind::kBool) return Status();
-  return sizes_.Read(source.sizes(), arg.ints, arg.sizes);
+  return sizes_.Read(source.sizes(), arg.ints, /*may_be_inferred=*/false, arg.sizes);
 }
 
 Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {

@@ -1,6 +1,7 @@
 #include "runtime/graph/size_expr.h"
 
 #include "runtime/ops/eval.h"
+#include "runtime/text.h"
 
 namespace spirloom::graph {
 namespace {
@@ -41,7 +42,7 @@ std::string ToString(const SizeExpr& size, std::span<const Symbol> symbols) {
     text += (text.empty() ? "" : " + ") + ToString(term, symbols);
   }
   if (size.divisor == 1) return text.empty() ? "0" : text;
-  return "(" + text + ")/" + std::to_string(size.divisor);
+  return Concat({"(", text, ")/", size.divisor});
 }
 
 std::vector<int64_t> GreatestValues(std::span<const Symbol> symbols) {

@@ -12,7 +12,10 @@
 
 namespace spirloom::graph {
 
+// In place of indices of expressions: a number that does not vary, and one that does as its node
+// tells.
 inline constexpr uint32_t kFixedSize = UINT32_MAX;
+inline constexpr uint32_t kInferredSize = UINT32_MAX - 1;
 
 // A size between bounds, both included: 0 <= least <= greatest <= INT32_MAX.
 struct Symbol {

@@ -21,9 +21,10 @@ class SizeReader {
   static Result<SizeReader> Create(const Graph& graph, ReadBudget& budget);
 
   // Reads the `sizes` field beside `numbers` of a tensor or argument into `sizes`. Fails with
-  // kInvalidFile unless each number is the value of its expression at the greatest sizes.
+  // kInvalidFile unless each number is the value of its expression at the greatest sizes, or, where
+  // allowed, inferred.
   Status Read(const flatbuffers::Vector<uint32_t>* source, std::span<const int64_t> numbers,
-              std::vector<uint32_t>& sizes) const;
+              bool may_be_inferred, std::vector<uint32_t>& sizes) const;
 
  private:
   SizeReader(std::vector<int64_t> values, ReadBudget& budget)
@@ -33,7 +34,8 @@ class SizeReader {
   ReadBudget* budget_;
 };
 
-// Fails with kInvalidFile for a symbol that no dimension of an input is, so that no shape tells it.
+// Fails with kInvalidFile for a symbol that no dimension of an input is, so that no shape tells it,
+// and for an input with an inferred size.
 Status CheckSymbolsOfInputs(const Graph& graph);
 
 }  // namespace spirloom::graph

@@ -1,9 +1,11 @@
 #include "runtime/graph/specialize.h"
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/graph/tensor_size.h"
 
 namespace spirloom::graph {
@@ -11,14 +13,13 @@ namespace {
 
 using Values = std::vector<std::optional<int64_t>>;
 
-Status Wrong(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
+Status Wrong(std::initializer_list<TextPiece> message) {
+  return Error(StatusCode::kInvalidArgument, message);
 }
 
 // "Dimension 0 (9) of input 'x'".
 std::string DescribeDim(const Tensor& input, size_t dim, int64_t size) {
-  return "Dimension " + std::to_string(dim) + " (" + std::to_string(size) + ") of input " +
-         Quote(input.name);
+  return Concat({"Dimension ", dim, " (", size, ") of input ", Quote(input.name)});
 }
 
 uint32_t SizeAt(const std::vector<uint32_t>& sizes, size_t i) {
@@ -29,14 +30,13 @@ Status SetSymbol(const Symbol& symbol, const std::string& what, int64_t size,
                  std::optional<int64_t>& value) {
   if (size < symbol.least || size > symbol.greatest) {
     const bool above = size > symbol.greatest;
-    return Wrong(
-        what + " is " + (above ? "above the greatest" : "below the least") + " size of " +
-        Quote(symbol.name) + " (" + std::to_string(above ? symbol.greatest : symbol.least) +
-        "). Import the model with other bounds: --dim " + symbol.name + "=LEAST..GREATEST.");
+    return Wrong({what, " is ", above ? "above the greatest" : "below the least", " size of ",
+                  Quote(symbol.name), " (", above ? symbol.greatest : symbol.least,
+                  "). Import the model with other bounds: --dim ", symbol.name,
+                  "=LEAST..GREATEST."});
   }
   if (value && *value != size) {
-    return Wrong(what + " is " + Quote(symbol.name) + ", which is " + std::to_string(*value) +
-                 " elsewhere.");
+    return Wrong({what, " is ", Quote(symbol.name), ", which is ", *value, " elsewhere."});
   }
   value = size;
   return Status();
@@ -45,8 +45,8 @@ Status SetSymbol(const Symbol& symbol, const std::string& what, int64_t size,
 // Takes the values of symbols that dimensions of the input are.
 Status TakeSymbols(const Graph& graph, const Tensor& input, const Shape& shape, Values& values) {
   if (shape.size() != input.shape.size()) {
-    return Wrong("Rank (" + std::to_string(shape.size()) + ") of input " + Quote(input.name) +
-                 " differs from the model's (" + std::to_string(input.shape.size()) + ").");
+    return Wrong({"Rank (", shape.size(), ") of input ", Quote(input.name),
+                  " differs from the model's (", input.shape.size(), ")."});
   }
   for (size_t i = 0; i < shape.size(); ++i) {
     const uint32_t size = SizeAt(input.sizes, i);
@@ -70,9 +70,10 @@ Status CheckDims(const Graph& graph, const Tensor& input, const Shape& shape,
     const uint32_t size = SizeAt(input.sizes, i);
     SPIRLOOM_TRY_ASSIGN(const int64_t wanted, SizeOf(graph, size, input.shape[i], values));
     if (shape[i] == wanted) continue;
-    return Wrong(
-        DescribeDim(input, i, shape[i]) + " differs from the model's (" + std::to_string(wanted) +
-        (size == kFixedSize ? "" : ", " + ToString(graph.sizes[size], graph.symbols)) + ").");
+    const bool fixed = size == kFixedSize;
+    return Wrong({DescribeDim(input, i, shape[i]), " differs from the model's (", wanted,
+                  fixed ? "" : ", ", fixed ? "" : ToString(graph.sizes[size], graph.symbols),
+                  ")."});
   }
   return Status();
 }
@@ -99,9 +100,8 @@ Status SetInput(const Graph& graph, std::span<const int64_t> values, Tensor& inp
 
 Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes) {
   if (shapes.size() != graph.inputs.size()) {
-    return Wrong("Number of shapes (" + std::to_string(shapes.size()) +
-                 ") differs from that of the model's inputs (" +
-                 std::to_string(graph.inputs.size()) + ").");
+    return Wrong({"Number of shapes (", shapes.size(),
+                  ") differs from that of the model's inputs (", graph.inputs.size(), ")."});
   }
   Values found(graph.symbols.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -118,14 +118,15 @@ Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Sh
 Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
   Graph special = graph;
   for (uint32_t input : special.inputs) {
-    SPIRLOOM_TRY(SetInput(graph, values, special.tensors[input])
-                     .While("setting the shape of input " + Quote(special.tensors[input].name)));
+    SPIRLOOM_TRY(
+        SetInput(graph, values, special.tensors[input])
+            .While(Concat({"setting the shape of input ", Quote(special.tensors[input].name)})));
   }
   for (size_t i = 0; i < special.nodes.size(); ++i) {
     Node& node = special.nodes[i];
     for (Arg& arg : node.args) {
       SPIRLOOM_TRY(SetNumbers(graph, values, arg.sizes, arg.ints)
-                       .While("setting the arguments of " + DescribeNode(node, i)));
+                       .While(Concat({"setting the arguments of ", DescribeNode(node, i)})));
     }
     for (uint32_t output : node.outputs) special.tensors[output].inferred = true;
   }
@@ -136,8 +137,11 @@ std::vector<std::string> DescribeDims(const Graph& graph, const Tensor& tensor) 
   std::vector<std::string> dims;
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     const uint32_t size = SizeAt(tensor.sizes, i);
-    dims.push_back(size == kFixedSize ? std::to_string(tensor.shape[i])
-                                      : ToString(graph.sizes[size], graph.symbols));
+    if (size == kFixedSize) {
+      dims.push_back(std::to_string(tensor.shape[i]));
+    } else {
+      dims.push_back(size == kInferredSize ? "?" : ToString(graph.sizes[size], graph.symbols));
+    }
   }
   return dims;
 }

@@ -21,7 +21,8 @@ Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Sh
 // with kUnsupported for an input of more than INT32_MAX elements.
 Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values);
 
-// In words what each dimension of a tensor is, e.g. {"batch", "3", "2*height"}.
+// In words what each dimension of a tensor is, e.g. {"batch", "3", "2*height"}; "?" where it is
+// inferred.
 std::vector<std::string> DescribeDims(const Graph& graph, const Tensor& tensor);
 
 }  // namespace spirloom::graph

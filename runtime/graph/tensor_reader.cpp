@@ -90,10 +90,10 @@ Status ReadTensor(const schema::Tensor& source,
   SPIRLOOM_TRY(ReadTypes(source, tensor));
   SPIRLOOM_TRY(ReadShape(source, tensor));
   SPIRLOOM_TRY(ReadBounds(source, tensor));
-  SPIRLOOM_TRY(sizes.Read(source.sizes(), tensor.shape, tensor.sizes));
+  SPIRLOOM_TRY(sizes.Read(source.sizes(), tensor.shape, /*may_be_inferred=*/true, tensor.sizes));
   tensor.constant = source.constant();
   if (tensor.constant >= 0 && !tensor.sizes.empty()) {
-    return InvalidFile("A constant has sizes that vary.");
+    return InvalidFile({"A constant has sizes that vary."});
   }
   return CheckTensorConstant(tensor, constants);
 }

@@ -26,8 +26,9 @@ std::string ListOf(std::span<const TensorInfo> inputs) {
   return text.empty() ? " The model has no inputs." : " The model's inputs are:" + text;
 }
 
-Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& array) {
-  if (array.dtype == wanted.dtype && array.shape == wanted.shape) {
+Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& array,
+                  bool sizes_vary) {
+  if (array.dtype == wanted.dtype && (sizes_vary || array.shape == wanted.shape)) {
     return CheckBounds(array, wanted.least, wanted.greatest)
         .While("reading " + file.path + " for input " + graph::Quote(wanted.name));
   }
@@ -39,7 +40,7 @@ Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& 
 }  // namespace
 
 Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
-                                      std::span<const NamedFile> files) {
+                                      std::span<const NamedFile> files, bool sizes_vary) {
   std::vector<std::optional<Array>> arrays(wanted.size());
   for (const NamedFile& file : files) {
     const auto found = std::find_if(wanted.begin(), wanted.end(), [&](const TensorInfo& input) {
@@ -51,7 +52,7 @@ Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
     std::optional<Array>& array = arrays[static_cast<size_t>(found - wanted.begin())];
     if (array) return Wrong("Input " + graph::Quote(file.name) + " is given twice.");
     SPIRLOOM_TRY_ASSIGN(array, ReadNpy(file.path));
-    SPIRLOOM_TRY(CheckArray(*found, file, *array));
+    SPIRLOOM_TRY(CheckArray(*found, file, *array, sizes_vary));
   }
   std::vector<Array> result;
   for (size_t i = 0; i < wanted.size(); ++i) {

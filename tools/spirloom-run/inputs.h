@@ -13,9 +13,9 @@ namespace spirloom::run {
 
 // Reads the file for each of the model's inputs, in the model's order. Fails with kInvalidArgument
 // for an unknown, repeated or missing name or an array of another dtype or shape, naming both, and
-// for a number beyond the input's bounds.
+// for a number beyond the input's bounds. With `sizes_vary`, shapes are not looked at.
 Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
-                                      std::span<const NamedFile> files);
+                                      std::span<const NamedFile> files, bool sizes_vary = false);
 
 }  // namespace spirloom::run
 

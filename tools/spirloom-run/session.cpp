@@ -71,6 +71,12 @@ double GpuMilliseconds(std::span<const DispatchProfile> dispatches) {
   return static_cast<double>(dispatches.back().start_ns + dispatches.back().gpu_ns) * 1e-6;
 }
 
+std::vector<Shape> ShapesOf(std::span<const Array> arrays) {
+  std::vector<Shape> shapes;
+  for (const Array& array : arrays) shapes.push_back(array.shape);
+  return shapes;
+}
+
 Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings) {
   Timings timings;
   SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, bindings.Run(model));
@@ -134,7 +140,10 @@ Status RunSession(const Options& options) {
     SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
     Print(PlanReport(dispatches, model.stats()));
   }
-  SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs, ReadInputs(model.inputs(), options.inputs));
+  const bool sizes_vary = !model.symbols().empty();
+  SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
+                      ReadInputs(model.inputs(), options.inputs, sizes_vary));
+  if (sizes_vary) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
   Bindings bindings(std::move(inputs), model.outputs());
   SPIRLOOM_TRY_ASSIGN(const Timings timings, RunAll(options, model, bindings));
   if (!options.output_dir.empty()) {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,15 @@ from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
     from spirloom.interval import Interval
-    from spirloom.ir import Array
+    from spirloom.ir import Array, Graph
     from spirloom.onnx.inputs import Shapes
+    from spirloom.sizes import Symbol
 
 EPILOG = """\
 examples:
   spirloom import resnet18.onnx -o resnet18.slg
   spirloom import resnet18.onnx -o resnet18.slg --dim batch=3
+  spirloom import resnet18.onnx -o resnet18.slg --dim batch=1..8
   spirloom import resnet18.onnx -o resnet18.slg --shape input=3,3,224,224 --fp16
 
 With --fp16 weights and computation are float16; inputs and outputs stay as the model has them.
@@ -40,7 +43,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--fp16", action="store_true", help="compute in float16")
     parser.add_argument(
-        "--dim", action="append", default=[], metavar="NAME=N", help="the size of an open dimension"
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="the size of an open dimension; LEAST..GREATEST leaves it to each run",
     )
     parser.add_argument(
         "--shape", action="append", default=[], metavar="INPUT=N,N,…", help="the shape of an input"
@@ -96,18 +103,25 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.onnx.importer import import_model
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS, optimize
+    from spirloom.varying.generalize import generalize
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
     shapes = _shapes(arguments)
+    symbols = _symbols(arguments)
+    fixed = _fixed(arguments.fix)
     _check_output(arguments.model, arguments.output)
     library = OpLibrary()
-    graph = import_model(
-        arguments.model, library, shapes, _fixed(arguments.fix), arguments.float64_as_float32
-    )
-    optimize(graph, library, fp16=arguments.fp16, skip=skipped)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
-    for tensor in graph.tensors():
-        tensor.storage = storage
+
+    def make(sizes: Mapping[str, int]) -> Graph:
+        sized = replace(shapes, dims={**shapes.dims, **sizes})
+        graph = import_model(arguments.model, library, sized, fixed, arguments.float64_as_float32)
+        optimize(graph, library, fp16=arguments.fp16, skip=skipped)
+        for tensor in graph.tensors():
+            tensor.storage = storage
+        return graph
+
+    graph = generalize(make, symbols, library) if symbols else make({})
     graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
     return 0
@@ -136,13 +150,34 @@ def _skipped(names: Sequence[str]) -> Sequence[str]:
 def _shapes(arguments: argparse.Namespace) -> Shapes:
     from spirloom.onnx.inputs import Shapes
 
-    dims = {name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim)}
+    dims = {
+        name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim) if ".." not in text
+    }
     inputs = {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}
     for name, sizes in dims.items():
         if len(sizes) != 1:
             raise ImportFailure(f"--dim {name} wants one number, not {len(sizes)}.")
     ranges = {name: _range(text) for name, text in map(_pair, arguments.range)}
     return Shapes({name: sizes[0] for name, sizes in dims.items()}, inputs, ranges)
+
+
+def _symbols(arguments: argparse.Namespace) -> list[Symbol]:
+    """The dimensions that stay open between bounds."""
+    from spirloom.sizes import Symbol
+
+    symbols: dict[str, Symbol] = {}
+    for name, text in map(_pair, arguments.dim):
+        if ".." not in text:
+            continue
+        low, _, high = text.partition("..")
+        ends = [int(end) for end in (low, high) if end.isdecimal()]
+        if len(ends) != 2 or not 1 <= ends[0] < ends[1]:
+            raise ImportFailure(
+                f"--dim {name} wants bounds from 1 on, LEAST..GREATEST with LEAST below GREATEST, "
+                f"not '{text}'."
+            )
+        symbols[name] = Symbol(name, ends[0], ends[1])
+    return list(symbols.values())
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -45,7 +45,8 @@ struct TensorInfo {
   // the model computes with 64, which is exact for such numbers alone. Run() does not check.
   int64_t least = INT64_MIN;
   int64_t greatest = INT64_MAX;
-  // In words what each dimension is, e.g. {"batch", "3", "2*height"}; a number where it is fixed.
+  // In words what each dimension is, e.g. {"batch", "3", "2*height"}; "?" where only Resize()
+  // tells.
   std::vector<std::string> dims = {};
 };
 

@@ -1,0 +1,1 @@
+"""Graphs whose sizes vary: made from graphs of several fixed sizes by comparing them."""

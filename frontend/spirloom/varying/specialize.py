@@ -1,0 +1,84 @@
+"""The graph of fixed sizes that a graph whose sizes vary is at those sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spirloom.errors import ImportFailure
+from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.ops import OpError, OpLibrary
+from spirloom.sizes import at, inferred_size
+
+Sizes = Mapping[str, int]
+
+
+def sizes_text(sizes: Sizes) -> str:
+    """E.g. "batch=8, seq=128"."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def specialize(graph: Graph, sizes: Sizes, library: OpLibrary) -> Graph:
+    """The graph at these sizes; shapes are inferred as the runtime infers them.
+
+    Raises ImportFailure, naming the node, for a call that no operator computes or that does not
+    give the shape it should.
+    """
+    return _Specializer(graph, sizes, library).run()
+
+
+class _Specializer:
+    def __init__(self, graph: Graph, sizes: Sizes, library: OpLibrary) -> None:
+        self._graph = graph
+        self._sizes = sizes
+        self._library = library
+        self._tensors: dict[Tensor, Tensor] = {}
+
+    def run(self) -> Graph:
+        inputs = [self._tensor(tensor) for tensor in self._graph.inputs]
+        nodes = [self._node(node) for node in self._graph.nodes]
+        outputs = [self._tensor(tensor) for tensor in self._graph.outputs]
+        return Graph(inputs, outputs, nodes, self._graph.producer)
+
+    def _tensor(self, tensor: Tensor) -> Tensor:
+        if tensor not in self._tensors:
+            shape = self._ints(tensor.shape)
+            self._tensors[tensor] = Tensor(
+                tensor.name, tensor.dtype, shape, tensor.data, tensor.storage, tensor.bounds
+            )
+        return self._tensors[tensor]
+
+    def _ints(self, ints: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(at(value, self._sizes) for value in ints)
+
+    def _node(self, node: Node) -> Node:
+        args = tuple(self._arg(arg) for arg in node.args)
+        try:
+            inferred = self._library.infer(node.op, args)
+        except OpError as error:
+            raise self._failure(node, str(error)) from error
+        for tensor, (shape, dtype) in zip(node.outputs, inferred, strict=True):
+            wanted = [
+                size if inferred_size(own) else at(own, self._sizes)
+                for own, size in zip(tensor.shape, shape, strict=True)
+            ]
+            if list(shape) != wanted:
+                raise self._failure(node, f"{node.op} gives {list(shape)}, not {wanted}")
+            self._tensors[tensor] = Tensor(tensor.name, dtype, shape, storage=tensor.storage)
+        return Node(node.op, args, tuple(self._tensors[t] for t in node.outputs), node.name)
+
+    def _arg(self, arg: ArgValue) -> ArgValue:
+        if isinstance(arg, Tensor):
+            return self._tensor(arg)
+        if isinstance(arg, bool) or not isinstance(arg, int | tuple):
+            return arg
+        if isinstance(arg, int):
+            return at(arg, self._sizes)
+        if arg and isinstance(arg[0], Tensor):
+            return tuple(self._tensor(item) for item in arg if isinstance(item, Tensor))
+        return self._ints(tuple(item for item in arg if isinstance(item, int)))
+
+    def _failure(self, node: Node, reason: str) -> ImportFailure:
+        return ImportFailure(
+            f"The model cannot vary in size: at {sizes_text(self._sizes)}, node '{node.name}': "
+            f"{reason}."
+        )

@@ -1,0 +1,180 @@
+"""Graphs whose sizes vary: at every size they compute what the graph of that size does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom import graph_file, graph_reader
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array, Graph
+from spirloom.onnx.importer import import_model
+from spirloom.onnx.inputs import Shapes
+from spirloom.ops import OpLibrary
+from spirloom.passes import optimize
+from spirloom.sizes import Symbol, Varying
+from spirloom.varying.fit import Fitter
+from spirloom.varying.generalize import generalize
+from spirloom.varying.points import points
+from spirloom.varying.specialize import specialize
+
+from tests.frontend import models, reference_run
+from tests.frontend.models import node
+
+BATCH, SEQ, HEIGHT = Symbol("batch", 1, 8), Symbol("seq", 1, 40), Symbol("height", 9, 30)
+
+
+def fixed(path: Path, library: OpLibrary, sizes: Mapping[str, int]) -> Graph:
+    """The graph of one size."""
+    graph = import_model(path, library, Shapes(sizes))
+    optimize(graph, library)
+    return graph
+
+
+def varying(path: Path, library: OpLibrary, symbols: Sequence[Symbol]) -> Graph:
+    return generalize(lambda sizes: fixed(path, library, sizes), symbols, library)
+
+
+def written(folder: Path, nodes: Sequence[object], **arguments: object) -> Path:
+    """A small model as a file."""
+    path = folder / "model.onnx"
+    path.write_bytes(models.model(nodes, **arguments).SerializeToString())  # type: ignore[arg-type]
+    return path
+
+
+def agree(path: Path, library: OpLibrary, graph: Graph, sizes: Mapping[str, int]) -> None:
+    """Compares the graph at the sizes with the one imported for them."""
+    expected, special = fixed(path, library, sizes), specialize(graph, sizes, library)
+    random = np.random.default_rng(3)
+    inputs: dict[str, Array] = {
+        t.name: random.integers(0, 7, t.shape).astype(t.dtype.numpy) for t in expected.inputs
+    }
+    assert [t.shape for t in special.inputs] == [t.shape for t in expected.inputs]
+    wanted, got = reference_run.run(expected, inputs), reference_run.run(special, inputs)
+    assert wanted.keys() == got.keys()
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(got[name], value, err_msg=f"{name} at {sizes}")
+
+
+def grid(symbols: Sequence[Symbol], *sizes: Sequence[int]) -> list[dict[str, int]]:
+    names = [symbol.name for symbol in symbols]
+    return [dict(zip(names, values, strict=True)) for values in product(*sizes)]
+
+
+def test_language_model(library: OpLibrary, tmp_path: Path) -> None:
+    """Batch and length through embeddings, a causal mask, attention and views."""
+    exports = pytest.importorskip("tests.frontend.varying_models", reason="PyTorch is needed")
+    path = exports.export_language(tmp_path / "language.onnx")
+    graph = varying(path, library, [BATCH, SEQ])
+    assert list(map(str, graph.inputs[0].shape)) == ["batch", "seq"]
+    assert list(map(str, graph.outputs[0].shape)) == ["batch", "seq", "7"]
+    for sizes in grid([BATCH, SEQ], (1, 2, 7, 8), (1, 2, 13, 40)):
+        agree(path, library, graph, sizes)
+
+
+def test_convolutional_model(library: OpLibrary, tmp_path: Path) -> None:
+    exports = pytest.importorskip("tests.frontend.varying_models", reason="PyTorch is needed")
+    path = exports.export_convolutional(tmp_path / "images.onnx")
+    graph = varying(path, library, [BATCH, HEIGHT])
+    for sizes in grid([BATCH, HEIGHT], range(1, 9), (9, 10, 16, 29, 30)):
+        agree(path, library, graph, sizes)
+
+
+def test_the_file_keeps_what_varies(library: OpLibrary, tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),
+         node("Mul", "n six", "m"), node("Unsqueeze", "m axis", "u"), node("Reshape", "x u")],
+        inputs={"x": ["batch", 2, 3]},
+        constants={"zero": np.array(0), "six": np.array(6), "axis": np.array([0])},
+    )  # fmt: skip
+    graph = varying(path, library, [BATCH])
+    graph_file.save(graph, tmp_path / "model.slg")
+    loaded = graph_reader.load(tmp_path / "model.slg")
+    assert loaded.symbols == (BATCH,)
+    assert list(map(str, loaded.inputs[0].shape)) == ["batch", "2", "3"]
+    assert loaded.inputs[0].shape == (8, 2, 3)
+    size = library.arg(loaded.nodes[0], "size")
+    assert isinstance(size, tuple) and str(size[0]) == "6*batch" and size == (48,)
+    assert graph_file.to_bytes(loaded) == graph_file.to_bytes(graph)
+    for sizes in grid([BATCH], range(1, 9)):
+        agree(path, library, loaded, sizes)
+
+
+def test_constants_are_cut_to_size(library: OpLibrary, tmp_path: Path) -> None:
+    table = models.random(40, 3)
+    path = written(
+        tmp_path,
+        [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),
+         node("Slice", "table start n", "part"), node("Add", "x part")],
+        inputs={"x": ["seq", 3]},
+        constants={"table": table, "zero": np.array([0]), "start": np.array([0])},
+    )  # fmt: skip
+    graph = varying(path, library, [SEQ])
+    assert models.ops(graph) == ["aten.slice.Tensor", "aten.add.Tensor"]
+    for sizes in grid([SEQ], (1, 2, 39, 40)):
+        agree(path, library, graph, sizes)
+
+
+def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path) -> None:
+    """A mean that divides by the size, known at import only."""
+    path = written(
+        tmp_path,
+        [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),
+         node("Cast", "n", "f", to=1), node("Div", "x f")],
+        inputs={"x": ["batch", 3]},
+        constants={"zero": np.array(0)},
+    )  # fmt: skip
+    with pytest.raises(ImportFailure, match="cannot vary in size: node 'Div_y' .* another constant"):
+        varying(path, library, [BATCH])
+
+
+def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> None:
+    """As many parts as the size tells."""
+    path = written(
+        tmp_path,
+        [node("SequenceEmpty", "", "none"), node("SplitToSequence", "x", "parts", axis=0),
+         node("ConcatFromSequence", "parts", "y", axis=1)],
+        inputs={"x": ["batch", 3]},
+    )  # fmt: skip
+    with pytest.raises(ImportFailure, match="cannot vary in size|has .* nodes"):
+        varying(path, library, [BATCH])
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda b, s: b, "batch"),
+        (lambda b, s: b * s, "batch*seq"),
+        (lambda b, s: 3 * b * s * s, "3*batch*seq*seq"),
+        (lambda b, s: 2 * s + 1, "2*seq + 1"),
+        (lambda b, s: s // 2, "(seq)/2"),
+        (lambda b, s: (s + 1) // 2, "(seq + 1)/2"),
+        (lambda b, s: s - 3, "seq + -3"),
+    ],
+)
+def test_fits(function: object, text: str) -> None:
+    chosen = points([BATCH, SEQ])
+    assert callable(function)
+    numbers = [function(p["batch"], p["seq"]) for p in chosen]
+    found = Fitter([BATCH, SEQ], chosen).fit(numbers)
+    assert str(found) == text
+    assert found is not None
+    for sizes in grid([BATCH, SEQ], range(1, 9), range(1, 41)):
+        assert found.value(sizes) == function(sizes["batch"], sizes["seq"])
+
+
+def test_what_does_not_follow_is_not_fitted() -> None:
+    chosen = points([BATCH, SEQ])
+    numbers = [min(p["seq"], 20) * p["batch"] for p in chosen]
+    assert Fitter([BATCH, SEQ], chosen).fit(numbers) is None
+
+
+def test_an_int_that_varies_is_its_greatest() -> None:
+    expr = Fitter([BATCH], points([BATCH])).fit([2 * p["batch"] for p in points([BATCH])])
+    assert expr is not None
+    value = Varying(16, expr)
+    assert value == 16 and value + 1 == 17 and str(value) == "2*batch"
