@@ -75,9 +75,7 @@ def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, list[Array
     sizes = _SizePool(graph.symbols)
     root = fb.GraphT()
     root.version = VERSION
-    root.tensors = [
-        _tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors
-    ]
+    root.tensors = [_tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors]
     root.constants = pool.entries
     root.nodes = [_node(node, index, sizes) for node in graph.nodes]
     root.inputs = [index[t] for t in graph.inputs]

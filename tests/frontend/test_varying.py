@@ -128,7 +128,9 @@ def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path)
         inputs={"x": ["batch", 3]},
         constants={"zero": np.array(0)},
     )  # fmt: skip
-    with pytest.raises(ImportFailure, match="cannot vary in size: node 'Div_y' .* another constant"):
+    with pytest.raises(
+        ImportFailure, match="cannot vary in size: node 'Div_y' .* another constant"
+    ):
         varying(path, library, [BATCH])
 
 

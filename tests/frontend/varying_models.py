@@ -45,7 +45,7 @@ class Language(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: Any) -> Any:
         x = self.tokens(tokens) + self.positions(self.ids[:, : tokens.size(1)])
-        for attention, norm in zip(self.attention, self.norms):
+        for attention, norm in zip(self.attention, self.norms, strict=True):
             x = x + attention(norm(x))
         return self.head(x)
 

@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "runtime/graph/graph_loader.h"
+#include "runtime/graph/specialize.h"
 
 namespace {
 
@@ -43,6 +46,25 @@ void CheckGraph(const Graph& graph) {
   for (uint32_t tensor : graph.outputs) Require(tensor < graph.tensors.size());
 }
 
+// The greatest sizes are those of the file; the least may be refused, but no more.
+void CheckSizes(const Graph& graph) {
+  std::vector<spirloom::Shape> shapes;
+  for (uint32_t input : graph.inputs) shapes.push_back(graph.tensors[input].shape);
+  const auto greatest = SolveSymbols(graph, shapes);
+  Require(greatest.ok());
+  const auto same = Specialize(graph, *greatest);
+  Require(same.ok());
+  for (uint32_t input : graph.inputs) {
+    Require(same->tensors[input].shape == graph.tensors[input].shape);
+    Require(same->tensors[input].size == graph.tensors[input].size);
+    for (const std::string& dim : DescribeDims(graph, graph.tensors[input])) Require(!dim.empty());
+  }
+  std::vector<int64_t> least;
+  for (const auto& symbol : graph.symbols) least.push_back(symbol.least);
+  const auto small = Specialize(graph, least);
+  if (small.ok()) CheckGraph(*small);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -50,6 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto graph = spirloom::graph::ParseGraph(file);
   if (graph.ok()) {
     CheckGraph(*graph);
+    CheckSizes(*graph);
   } else {
     Require(!graph.status().message().empty());
   }

@@ -61,6 +61,25 @@ FileGraph BadIndex() {
   return file;
 }
 
+// y = view(x, [6 * n]) of an x of [n, 2, 3] and a z of [(n + 1) / 2].
+FileGraph Symbols() {
+  FileGraph file;
+  file.symbols = {{"n", 1, 4}};
+  file.sizes = {{{{1, {0}}}, 1}, {{{6, {0}}}, 1}, {{{1, {0}}, {1, {}}}, 2}};
+  const uint32_t x = file.AddTensor("x", {4, 2, 3});
+  const uint32_t z = file.AddTensor("z", {2});
+  const uint32_t y = file.AddTensor("y", {24});
+  file.tensors[x].sizes = {1, 0, 0};
+  file.tensors[z].sizes = {3};
+  file.tensors[y].sizes = {UINT32_MAX};
+  Arg size = IntsArg({24});
+  size.sizes = {2};
+  file.nodes.push_back({"aten.view", {TensorArg(x), size}, {y}, "v"});
+  file.inputs = {x, z};
+  file.outputs = {y};
+  return file;
+}
+
 FileGraph OtherVersion() {
   FileGraph file = Chain();
   file.version = 7;
@@ -80,7 +99,8 @@ int main(int argc, char** argv) {
                                                {"every_argument", EveryArgument()},
                                                {"external_constants", ExternalConstants()},
                                                {"odd_shapes", OddShapes()},
-                                               {"other_version", OtherVersion()}};
+                                               {"other_version", OtherVersion()},
+                                               {"symbols", Symbols()}};
   std::filesystem::create_directories(argv[1]);
   for (const auto& [name, seed] : seeds) {
     const std::vector<std::byte> bytes = seed.Write();

@@ -12,6 +12,7 @@ from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.varying.specialize import Sizes, sizes_text
 
+
 @dataclass(slots=True)
 class Comparison:
     """A graph of the greatest sizes, and how graphs of other sizes differ from it.
@@ -27,7 +28,7 @@ class Comparison:
     _others: dict[Tensor, Tensor] = field(default_factory=dict)  # of the graph at hand
 
     def add(self, other: Graph, sizes: Sizes) -> None:
-        """Takes in the graph of a further point. Raises ImportFailure where more than ints differ."""
+        """Takes in the graph of a further point. Raises ImportFailure for what may not differ."""
         self._others = {}
         here = f"at {sizes_text(sizes)}, not as at {sizes_text(self.sizes)}"
         pairs = list(zip(self.graph.inputs, other.inputs, strict=True))

@@ -96,25 +96,26 @@ def _set_shapes(comparison: Comparison, fitter: Fitter, library: OpLibrary) -> N
 def _slice_constants(
     graph: Graph, slices: Mapping[Tensor, tuple[int, ...]], library: OpLibrary
 ) -> None:
-    """Nodes that take of a constant of the greatest size the beginning that a size needs."""
+    """Cuts constants of the greatest size to what a size needs: their beginning."""
     nodes: list[Node] = []
     mapping: dict[Tensor, Tensor] = {}
     for tensor, shape in slices.items():
         part = tensor
         for dim, size in enumerate(shape):
-            if not isinstance(size, Varying):
-                continue
-            args = library.complete(
-                "aten.slice.Tensor", {"x": part, "dim": dim, "start": 0, "end": int(size), "step": 1}
-            )
-            node = Node("aten.slice.Tensor", args, (), f"{tensor.name} of this size")
-            node.args = library.with_args(node, end=size)
-            sliced = (*shape[: dim + 1], *tensor.shape[dim + 1 :])
-            part_of = Tensor(f"{tensor.name}.sliced", tensor.dtype, sliced)
-            node.outputs = (part_of,)
-            nodes.append(node)
-            part = part_of
+            if isinstance(size, Varying):
+                nodes.append(_beginning(part, dim, size, library))
+                (part,) = nodes[-1].outputs
         mapping[tensor] = part
     for node in graph.nodes:
         node.replace_inputs(mapping)
     graph.nodes[:0] = nodes
+
+
+def _beginning(x: Tensor, dim: int, size: Varying, library: OpLibrary) -> Node:
+    """The node that takes the first elements of a dimension."""
+    op = "aten.slice.Tensor"
+    args = library.complete(op, {"x": x, "dim": dim, "start": 0, "end": int(size), "step": 1})
+    shape = (*x.shape[:dim], size, *x.shape[dim + 1 :])
+    node = Node(op, args, (Tensor(x.name, x.dtype, shape),), f"{x.name}[:{size}]")
+    node.args = library.with_args(node, end=size)
+    return node

@@ -1,0 +1,92 @@
+"""Models whose sizes vary, on the device: at each size what a model imported for it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom.cli import main
+
+from tests.tools.programs import Program
+
+pytest.importorskip("torch")
+
+from tests.frontend.varying_models import (  # noqa: E402
+    export_convolutional,
+    export_language,
+)
+
+STORAGES = ("buffer", "texture3d")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Holds language.onnx and images.onnx, and both as graphs whose sizes vary."""
+    made = tmp_path_factory.mktemp("varying")
+    import_graph(export_language(made / "language.onnx"), "varying", batch="1..8", seq="1..40")
+    import_graph(
+        export_convolutional(made / "images.onnx"), "varying", batch="1..8", height="9..30"
+    )
+    yield made
+
+
+def import_graph(model: Path, name: str, **dims: object) -> Path:
+    graph = model.with_name(f"{model.stem}_{name}.slg")
+    flags = [f"--dim={dim}={size}" for dim, size in dims.items()]
+    assert main(["import", str(model), "-o", str(graph), *flags]) == 0
+    return graph
+
+
+def run(program: Program, graph: Path, x: np.ndarray, storage: str) -> np.ndarray:  # type: ignore[type-arg]
+    np.save(graph.with_name("x.npy"), x)
+    done = program(
+        graph, "--input", f"x={graph.with_name('x.npy')}", "--output-dir", graph.parent,
+        "--storage", storage, "--validation", "--repeat", "1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return np.asarray(np.load(graph.with_name("y.npy")))
+
+
+def agree(program: Program, model: Path, sizes: Mapping[str, int], x: object, storage: str) -> None:
+    graph = model.with_name(f"{model.stem}_varying.slg")
+    x = np.asarray(x)
+    fixed = import_graph(model, "fixed", **sizes)
+    np.testing.assert_array_equal(
+        run(program, graph, x, storage), run(program, fixed, x, storage), f"{sizes} in {storage}"
+    )
+
+
+@pytest.mark.parametrize(("batch", "seq"), [(1, 1), (2, 13), (5, 40), (8, 40), (3, 7)])
+def test_language_models(spirloom_run: Program, folder: Path, batch: int, seq: int) -> None:
+    tokens = np.random.default_rng(batch).integers(0, 50, (batch, seq), dtype=np.int32)
+    sizes = {"batch": batch, "seq": seq}
+    for storage in STORAGES:
+        agree(spirloom_run, folder / "language.onnx", sizes, tokens, storage)
+
+
+@pytest.mark.parametrize(("batch", "height"), [*((n, 9 + 3 * n) for n in range(1, 8)), (8, 30)])
+def test_images(spirloom_run: Program, folder: Path, batch: int, height: int) -> None:
+    x = np.random.default_rng(batch).standard_normal((batch, 3, height, 16), dtype=np.float32)
+    sizes = {"batch": batch, "height": height}
+    for storage in STORAGES:
+        agree(spirloom_run, folder / "images.onnx", sizes, x, storage)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((9, 3, 9, 16), "(9) of input 'x' is above the greatest size of 'batch' (8)"),
+        ((1, 3, 8, 16), "(8) of input 'x' is below the least size of 'height' (9)"),
+        ((1, 3, 9, 15), "Dimension 3 (15) of input 'x' differs from the model's (16)"),
+        ((3, 9, 16), "Rank (3) of input 'x' differs from the model's (4)"),
+    ],
+)
+def test_other_sizes_are_refused(
+    spirloom_run: Program, folder: Path, shape: tuple[int, ...], message: str
+) -> None:
+    np.save(folder / "x.npy", np.zeros(shape, dtype=np.float32))
+    done = spirloom_run(folder / "images_varying.slg", "--input", f"x={folder / 'x.npy'}")
+    assert done.returncode == 2
+    assert message in done.stderr
