@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "runtime/error.h"
 #include "runtime/graph/call_frame.h"
+#include "runtime/graph/pipeline_key.h"
 #include "runtime/ops/call_formulas.h"
 #include "runtime/ops/image_types.h"
 
@@ -32,9 +32,6 @@ class Builder {
   }
 
  private:
-  using PipelineKey = std::tuple<const std::byte*, std::vector<ops::BindingType>, uint32_t,
-                                 std::array<uint32_t, 3>, std::vector<uint32_t>>;
-
   Status AddCopy(size_t index) {
     const PlanNode& node = plan_.nodes[index];
     Dispatch copy;
@@ -118,21 +115,16 @@ class Builder {
                         std::vector<uint32_t> constants) {
     const ops::VariantRow& row = *variant.row;
     const std::span<const ops::BindingType> types = ops::BindingTypesOf(row);
-    PipelineKey key{variant.module.bytes.data(),
-                    std::vector<ops::BindingType>(types.begin(), types.end()), row.push_bytes,
-                    workgroup, constants};
-    auto [found, added] =
-        pipelines_.emplace(std::move(key), static_cast<uint32_t>(list_.pipelines.size()));
-    if (added) {
-      vulkan::PipelineDesc desc;
-      desc.name = std::string(variant.name);
-      desc.module = variant.module;
-      desc.bindings = types;
-      desc.push_bytes = row.push_bytes;
-      desc.workgroup = workgroup;
-      desc.constants = std::move(constants);
-      list_.pipelines.push_back(std::move(desc));
-    }
+    vulkan::PipelineDesc desc;
+    desc.name = std::string(variant.name);
+    desc.module = variant.module;
+    desc.bindings = types;
+    desc.push_bytes = row.push_bytes;
+    desc.workgroup = workgroup;
+    desc.constants = std::move(constants);
+    const auto next = static_cast<uint32_t>(list_.pipelines.size());
+    auto [found, added] = pipelines_.emplace(KeyOf(desc), next);
+    if (added) list_.pipelines.push_back(std::move(desc));
     return found->second;
   }
 

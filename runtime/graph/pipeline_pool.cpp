@@ -4,11 +4,6 @@
 
 namespace spirloom::graph {
 
-PipelinePool::Key PipelinePool::KeyOf(const vulkan::PipelineDesc& desc) {
-  return {desc.spirv.data(), std::vector(desc.bindings.begin(), desc.bindings.end()),
-          desc.push_bytes, desc.workgroup, desc.constants};
-}
-
 Result<std::vector<SharedPipeline>> PipelinePool::Get(const vulkan::Device& device,
                                                       vulkan::LayoutCache& layouts,
                                                       VkPipelineCache cache,

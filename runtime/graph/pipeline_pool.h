@@ -1,15 +1,12 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PIPELINE_POOL_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PIPELINE_POOL_H_
 
-#include <array>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
-#include <tuple>
 #include <vector>
 
-#include "runtime/vulkan/pipeline.h"
+#include "runtime/graph/pipeline_key.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
@@ -25,11 +22,7 @@ class PipelinePool {
                                           std::span<const vulkan::PipelineDesc> descs);
 
  private:
-  using Key = std::tuple<const uint32_t*, std::vector<ops::BindingType>, uint32_t,
-                         std::array<uint32_t, 3>, std::vector<uint32_t>>;
-  static Key KeyOf(const vulkan::PipelineDesc& desc);
-
-  std::map<Key, std::weak_ptr<const vulkan::ComputePipeline>> pipelines_;
+  std::map<PipelineKey, std::weak_ptr<const vulkan::ComputePipeline>> pipelines_;
 };
 
 }  // namespace spirloom::graph
