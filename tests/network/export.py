@@ -7,6 +7,7 @@ the recipe it came from.
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,9 +82,15 @@ def export_network(name: str, cache: Path) -> Exported:
     """The network from the cache; made first if it is not there."""
     folder = cache / f"{name}-{recipe()}"
     if not folder.exists():
-        unfinished = folder.with_name(folder.name + ".part")
-        unfinished.mkdir(parents=True, exist_ok=True)
-        write_network(name, unfinished)
-        unfinished.rename(folder)
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix=f"{name}-") as scratch:
+            unfinished = Path(scratch) / "network"
+            unfinished.mkdir()
+            write_network(name, unfinished)
+            try:
+                unfinished.rename(folder)
+            except OSError:
+                if not folder.exists():  # else another process was faster
+                    raise
     with np.load(folder / "inputs.npz") as inputs:
         return Exported(folder / "model.onnx", dict(inputs), np.load(folder / "logits.npy"))
