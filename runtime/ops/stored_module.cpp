@@ -1,6 +1,7 @@
 #include "runtime/ops/stored_module.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/error.h"
 #include "runtime/ops/image_types.h"
@@ -21,6 +22,11 @@ Status CheckDecompressed(std::span<const uint32_t> words, const StoredModule& mo
 }
 
 }  // namespace
+
+uint32_t NewestSpirv(uint32_t vulkan_minor) {
+  constexpr std::array<uint32_t, 3> kVersions = {0x00010300, 0x00010500, 0x00010600};
+  return kVersions[vulkan_minor - kMinVulkanMinor];
+}
 
 std::string SpirvVersionText(uint32_t version) {
   return Concat({version >> 16 & 0xff, ".", version >> 8 & 0xff});

@@ -16,7 +16,9 @@ namespace spirloom::ops {
 inline constexpr uint32_t kSpirvMagic = 0x07230203;
 inline constexpr uint32_t kSpirvHeaderBytes = 20;
 
-// A version as a module's second word has it, e.g. "1.3".
+// The newest SPIR-V that Vulkan 1.`vulkan_minor` (1, 2 or 3) takes, as a module's second word has
+// it; and such a version in words, e.g. "1.3".
+uint32_t NewestSpirv(uint32_t vulkan_minor);
 std::string SpirvVersionText(uint32_t version);
 
 // A module in a pack. Refers to the pack's bytes.

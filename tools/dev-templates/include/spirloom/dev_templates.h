@@ -15,7 +15,7 @@ struct DevTemplateOptions {
   // A folder of templates that take the place of Spirloom's own of the same name: copies of those
   // that are edited, with the YAML files beside them.
   std::string folder;
-  // A graph file (.slg): the library holds the operators that it can need.
+  // A graph file (.slg): the library holds the operators that it can need, all of them Spirloom's.
   std::string model;
   // Where generated files stay, so that a next call makes only what changed. Empty:
   // $XDG_CACHE_HOME/spirloom/dev-templates or ~/.cache/spirloom/dev-templates.
