@@ -6,7 +6,8 @@ Needs nothing but Python. The file is hostile until checked: damage ends as Malf
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -22,6 +23,7 @@ from codegen.flatbuffer import (
     Vector,
     read,
 )
+from codegen.graph_sizes import GraphSizes, Point
 from codegen.vocabulary import MAX_RANK, DType, Storage
 
 VERSION = 1
@@ -72,7 +74,10 @@ class Call:
 
 
 def read_calls(path: Path) -> list[Call]:
-    """The calls of a graph file. Raises MalformedBuffer for a damaged one, OSError."""
+    """The calls of a graph file; where its sizes vary, at several of them.
+
+    Raises MalformedBuffer for a damaged one, OSError.
+    """
     with path.open("rb") as stream:
         head = stream.read(12)
         if len(head) < 12 or head[8:12] != IDENTIFIER:
@@ -84,12 +89,50 @@ def read_calls(path: Path) -> list[Call]:
     root = read(buffer, 4, GRAPH_FIELDS)
     if root.get(0, 0) != VERSION:
         raise MalformedBuffer(f"its version is {root.get(0, 0)}, not {VERSION}")
-    tensors = [_tensor(i, row) for i, row in enumerate(root.get(1, []))]
-    return [_call(i, row, tensors) for i, row in enumerate(root.get(3, []))]
+    sizes = GraphSizes(root)
+    calls: dict[Call, None] = {}
+    for point in sizes.points():
+        calls.update(dict.fromkeys(_Graph(root, sizes, point).calls()))
+    return list(calls)
 
 
-def _tensor(index: int, row: Values) -> TensorType:
-    shape, dtype, storage = _ints(row.get(2, b"")), row.get(1, 0), row.get(3, 0)
+class _Inferred(Exception):
+    """The file does not tell the shape of a tensor at the sizes at hand."""
+
+
+class _Graph:
+    """A graph at some sizes."""
+
+    def __init__(self, root: Values, sizes: GraphSizes, point: Point) -> None:
+        self._nodes = root.get(3, [])
+        self._sizes = sizes
+        self._point = point
+        self._tensors = [self._tensor(i, row) for i, row in enumerate(root.get(1, []))]
+
+    def calls(self) -> Iterator[Call]:
+        """Those whose shapes are known."""
+        for i, row in enumerate(self._nodes):
+            with suppress(_Inferred):
+                yield self._call(i, row)
+
+    def _tensor(self, index: int, row: Values) -> TensorType | None:
+        shape = self._sizes.at(_ints(row.get(2, b"")), row.get(7, b""), self._point)
+        return None if shape is None else _tensor(index, row, shape)
+
+    def _call(self, index: int, row: Values) -> Call:
+        what = f"node {index} ({row.get(3, '')}, {row.get(0, '')})"
+        outputs = _at(self._tensors, row.get(2, b""), what)
+        storage = next((y.storage for y in outputs if y.storage is not None), None)
+        args = tuple(self._arg(arg, what) for arg in row.get(1, []))
+        return Call(row.get(0, ""), args, storage, what)
+
+    def _arg(self, row: Values, what: str) -> object:
+        ints = self._sizes.at(_ints(row.get(2, b"")), row.get(5, b""), self._point)
+        return _arg(row, what, self._tensors, ints or ())
+
+
+def _tensor(index: int, row: Values, shape: tuple[int, ...]) -> TensorType:
+    dtype, storage = row.get(1, 0), row.get(3, 0)
     if len(shape) > MAX_RANK or min(shape, default=0) < 0:
         raise MalformedBuffer(f"tensor {index} has the impossible shape {list(shape)}")
     if dtype >= len(_DTYPES) or storage not in _STORAGES:
@@ -97,18 +140,11 @@ def _tensor(index: int, row: Values) -> TensorType:
     return TensorType(shape, _DTYPES[dtype], _STORAGES[storage])
 
 
-def _call(index: int, row: Values, tensors: Sequence[TensorType]) -> Call:
-    what = f"node {index} ({row.get(3, '')}, {row.get(0, '')})"
-    outputs = _at(tensors, row.get(2, b""), what)
-    storage = next((y.storage for y in outputs if y.storage is not None), None)
-    args = tuple(_arg(arg, what, tensors) for arg in row.get(1, []))
-    return Call(row.get(0, ""), args, storage, what)
-
-
-def _arg(row: Values, what: str, tensors: Sequence[TensorType]) -> object:
+def _arg(
+    row: Values, what: str, tensors: Sequence[TensorType | None], ints: tuple[int, ...]
+) -> object:
     """The argument; its kinds are those of the schema's ArgKind."""
     operands = tuple(TensorType(t.shape, t.dtype) for t in _at(tensors, row.get(1, b""), what))
-    ints = _ints(row.get(2, b""))
     match row.get(0, 0):
         case 0:
             return None
@@ -129,11 +165,14 @@ def _arg(row: Values, what: str, tensors: Sequence[TensorType]) -> object:
     raise MalformedBuffer(f"an argument of {what} has kind {row.get(0, 0)} and the wrong values")
 
 
-def _at(tensors: Sequence[TensorType], indices: bytes, what: str) -> tuple[TensorType, ...]:
+def _at(tensors: Sequence[TensorType | None], indices: bytes, what: str) -> tuple[TensorType, ...]:
     numbers = struct.unpack(f"<{len(indices) // 4}I", indices)
     if max(numbers, default=-1) >= len(tensors):
         raise MalformedBuffer(f"{what} reads tensor {max(numbers)}, and there are {len(tensors)}")
-    return tuple(tensors[number] for number in numbers)
+    found = [tensors[number] for number in numbers]
+    if None in found:
+        raise _Inferred
+    return tuple(tensor for tensor in found if tensor is not None)
 
 
 def _ints(data: bytes) -> tuple[int, ...]:

@@ -13,14 +13,13 @@ from typing import IO
 import flatbuffers  # type: ignore[import-untyped]
 
 from codegen.graph_file import IDENTIFIER, VERSION
+from codegen.graph_sizes import INFERRED
 from spirloom import schema_bindings as fb
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Storage, Tensor
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
 ALIGNMENT = 64
-# In place of the index of an expression: the size varies as shape inference tells.
-INFERRED = (1 << 32) - 1
 
 # By number in the file.
 DTYPES: tuple[DType, ...] = tuple(DType)

@@ -21,6 +21,7 @@ from spirloom.varying.generalize import generalize
 from spirloom.varying.points import points
 from spirloom.varying.specialize import specialize
 
+from codegen.select.select import Selectors, select
 from tests.frontend import models, reference_run
 from tests.frontend.models import node
 
@@ -144,6 +145,18 @@ def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> Non
     )  # fmt: skip
     with pytest.raises(ImportFailure, match="cannot vary in size|has .* nodes"):
         varying(path, library, [BATCH])
+
+
+def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None:
+    """A graph of any size selects no more than the one whose sizes vary."""
+    exports = pytest.importorskip("tests.frontend.varying_models", reason="PyTorch is needed")
+    path = exports.export_language(tmp_path / "language.onnx")
+    graph_file.save(varying(path, library, [BATCH, SEQ]), tmp_path / "varying.slg")
+    kept = select(reference_run.LIBRARY, Selectors(models=(tmp_path / "varying.slg",)))
+    for sizes in grid([BATCH, SEQ], (1, 5, 8), (1, 2, 7, 24, 40)):
+        graph_file.save(fixed(path, library, sizes), tmp_path / "fixed.slg")
+        needed = select(reference_run.LIBRARY, Selectors(models=(tmp_path / "fixed.slg",)))
+        assert set(needed.variants) <= set(kept.variants), sizes
 
 
 @pytest.mark.parametrize(

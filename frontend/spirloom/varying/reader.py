@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codegen.flatbuffer import MalformedBuffer
-from spirloom.graph_file import INFERRED
+from codegen.graph_sizes import INFERRED
 from spirloom.sizes import SizeExpr, Symbol, Term, Varying
 
 MAX_SIZE = (1 << 31) - 1
