@@ -151,9 +151,10 @@ class RecordingBuilder {
     made_.stats.barriers = recorder.barriers();
   }
 
-  // Pipelines that only the preparation of constants needed go.
+  // Pipelines that only the preparation of constants needed go, unless other sizes may come, which
+  // find theirs among these.
   void KeepRunPipelines() {
-    std::vector<bool> used(pipelines_.size(), false);
+    std::vector<bool> used(pipelines_.size(), !state_.symbols.empty());
     for (const Dispatch& dispatch : run_) {
       if (dispatch.pipeline != graph::kBufferCopy) used[dispatch.pipeline] = true;
     }

@@ -699,12 +699,14 @@ TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
     Result<Model> model = Load(Resizable(8, /*varies=*/true), storage);
     ASSERT_TRUE(model.ok());
     const uint64_t weights = model->stats().constant_bytes;
+    const uint64_t first_pipelines = Counters().pipelines;
     const auto resize = [&](int64_t batch) {
       const Status status = model->Resize(std::vector<Shape>{{batch, 6}});
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_TRUE(model->Run().ok());
     };
     resize(5);
+    EXPECT_LE(Counters().pipelines, first_pipelines + 1) << "those that pack weights are kept";
     EXPECT_LE(model->stats().constant_bytes, 2 * weights) << "a slice more";
     const uint64_t allocations = Counters().memory_allocations;
     const uint64_t recordings = Counters().recordings;
