@@ -153,6 +153,22 @@ def test_fixed_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (code, f"Cannot read {tmp_path}/m.onnx as a NumPy array" in err) == (1, True)
 
 
+def test_sizes_may_stay_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    code, said, err = run(capsys, "import", path, "-o", out, "--dim", "batch=1..4")
+    assert (code, err) == (0, "")
+    assert said.endswith("nodes, 184 parameters (736 B), batch 1..4\n")
+    _, text, _ = run(capsys, "inspect", out)
+    assert "input       x  float32  batch×3×8×8\n" in text
+    assert "output      y  float32  batch×4\n" in text
+    assert "size        batch 1..4\n" in text
+    _, facts, _ = run(capsys, "inspect", out, "--json")
+    assert json.loads(facts)["symbols"] == [{"name": "batch", "least": 1, "greatest": 4}]
+    assert json.loads(facts)["inputs"][0]["shape"] == [4, 3, 8, 8]
+    assert main(["import", path, "-o", out, "--dim", "other=1..4"]) == 1
+    assert "--dim names no dimension of an input: other" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -161,6 +177,12 @@ def test_fixed_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (("import", "m.onnx", "-o", "m.slg", "--dim", "3"), "'3' is not of the form NAME=VALUE"),
         (("import", "m.onnx", "-o", "m.slg", "--dim", "n=-1"), "--dim wants numbers"),
         (("import", "m.onnx", "-o", "m.slg", "--dim", "n=1,2"), "--dim n wants one number, not 2"),
+        (("import", "m.onnx", "-o", "m.slg", "--dim", "n=0..2"), "--dim n wants bounds from 1 on"),
+        (
+            ("import", "m.onnx", "-o", "m.slg", "--dim", "n=4..2"),
+            "LEAST below GREATEST, not '4..2'",
+        ),
+        (("import", "m.onnx", "-o", "m.slg", "--dim", "n=1..x"), "--dim n wants bounds"),
         (("import", "m.onnx", "-o", "m.slg", "--shape", "x=a"), "--shape wants numbers"),
         (
             ("import", "m.onnx", "-o", "m.slg", "--skip-pass", "fuse"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +21,10 @@ from spirloom.sizes import Symbol, Varying
 from spirloom.varying.fit import Fitter
 from spirloom.varying.generalize import generalize
 from spirloom.varying.points import points
+from spirloom.varying.reader import SizeReader
 from spirloom.varying.specialize import specialize
 
+from codegen.flatbuffer import MalformedBuffer
 from codegen.select.select import Selectors, select
 from tests.frontend import models, reference_run
 from tests.frontend.models import node
@@ -145,6 +149,43 @@ def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> Non
     )  # fmt: skip
     with pytest.raises(ImportFailure, match="cannot vary in size|has .* nodes"):
         varying(path, library, [BATCH])
+
+
+def root(**changes: Any) -> SimpleNamespace:
+    """The root table of a file with the symbol n and the size 2 n, some of it changed."""
+    term = SimpleNamespace(factor=2, symbols=[changes.get("place", 0)])
+    size = SimpleNamespace(terms=[term], divisor=changes.get("divisor", 1))
+    bounds = {"least": changes.get("least", 1), "greatest": 4}
+    symbols = [SimpleNamespace(name=name, **bounds) for name in changes.get("names", [b"n"])]
+    return SimpleNamespace(symbols=symbols, sizes=[size])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"least": 5}, r"symbol 0 \('n'\) is between 5 and 4"),
+        ({"least": -1}, "is between -1 and 4"),
+        ({"names": [b""]}, "symbol 0"),
+        ({"names": [b"\xff"]}, "is not UTF-8"),
+        ({"names": [b"n", b"n"]}, "two of its symbols have one name"),
+        ({"place": 1}, r"size 0 multiplies the symbols \[1\]"),
+        ({"divisor": 0}, "size 0 is divided by 0"),
+    ],
+)
+def test_damaged_symbols_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(MalformedBuffer, match=message):
+        SizeReader(root(**changes))
+
+
+def test_damaged_sizes_are_refused() -> None:
+    reader = SizeReader(root())
+    (size,) = reader.varying((8,), [1], "t")
+    assert (str(size), size) == ("2*n", 8)
+    for ints, entries in (((8,), [2]), ((8,), [1, 0]), ((7,), [1]), ((8,), [(1 << 32) - 1])):
+        with pytest.raises(MalformedBuffer, match="^t has "):
+            reader.varying(ints, entries, "t")
+    (dim,) = reader.varying((8,), [(1 << 32) - 1], "t", may_be_inferred=True)
+    assert str(dim) == "?"
 
 
 def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None:

@@ -77,6 +77,15 @@ std::vector<Shape> ShapesOf(std::span<const Array> arrays) {
   return shapes;
 }
 
+// Reads the inputs, whose sizes the model takes.
+Result<std::vector<Array>> TakeInputs(const Options& options, Model& model) {
+  const bool sizes_vary = !model.symbols().empty();
+  SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
+                      ReadInputs(model.inputs(), options.inputs, sizes_vary));
+  if (sizes_vary) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
+  return inputs;
+}
+
 Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings) {
   Timings timings;
   SPIRLOOM_TRY_ASSIGN(timings.first_run_ms, bindings.Run(model));
@@ -136,15 +145,13 @@ Status RunSession(const Options& options) {
   model_options.kernels = options.kernels;
   model_options.profile = options.profile || !options.trace.empty();
   SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
-  if (options.plan) {
+  Result<std::vector<Array>> inputs = TakeInputs(options, model);
+  if (options.plan) {  // without inputs too
     SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
     Print(PlanReport(dispatches, model.stats()));
   }
-  const bool sizes_vary = !model.symbols().empty();
-  SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
-                      ReadInputs(model.inputs(), options.inputs, sizes_vary));
-  if (sizes_vary) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
-  Bindings bindings(std::move(inputs), model.outputs());
+  if (!inputs.ok()) return std::move(inputs).status();
+  Bindings bindings(std::move(inputs).value(), model.outputs());
   SPIRLOOM_TRY_ASSIGN(const Timings timings, RunAll(options, model, bindings));
   if (!options.output_dir.empty()) {
     SPIRLOOM_TRY(WriteOutputs(options.output_dir, model.outputs(), bindings.outputs()));
