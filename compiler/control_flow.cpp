@@ -1,7 +1,6 @@
 #include "compiler/control_flow.h"
 
 #include <algorithm>
-#include <ranges>
 #include <spirv/unified1/spirv.hpp>
 #include <utility>
 
@@ -94,7 +93,8 @@ void ControlFlow::FindPostdominators() {
   for (size_t i = 0; i < postorder.size(); ++i) order_[postorder[i]] = postorder.size() - i;
   for (bool changed = true; changed;) {
     changed = false;
-    for (const size_t block : std::views::reverse(postorder)) {
+    for (auto next_block = postorder.rbegin(); next_block != postorder.rend(); ++next_block) {
+      const size_t block = *next_block;
       size_t found = blocks_[block].successors.empty() ? exit : kUnknown;
       for (const size_t next : blocks_[block].successors) {
         if (postdominator_[next] == kUnknown) continue;
