@@ -6,13 +6,16 @@ stands behind its length.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
+
 from codegen.axes import dtype_expression
 from codegen.expr.types import Expr, Kind, Literal
 from codegen.loader import Library
 from codegen.op import Op
 from codegen.registry.formulas import Formulas, many
 from codegen.registry.kernel import kernel_bytes
-from codegen.spec import Arg, ArgType, Check, Let, Output, dtype_source
+from codegen.spec import Arg, ArgType, Check, Kernel, Let, Output, dtype_source
 from codegen.varint import text, varint
 
 # The numbers of ops::ArgType.
@@ -48,9 +51,19 @@ def op_bytes(op: Op) -> bytes:
             many(formulas.code(let.value) for let in lets),
             many(_step(step, formulas) for step in op.steps),
             many(_output(output, formulas) for output in op.outputs),
-            many(kernel_bytes(kernel, formulas) for kernel in op.kernels),
+            many(kernel_bytes(kernel, formulas) for kernel in _kernels(op)),
         ]
     )
+
+
+def _kernels(op: Op) -> Iterator[Kernel]:
+    """All kernels, as they tell what a selection lacks; how to call one is said of kept ones."""
+    kept = {variant.kernel.name for variant in op.variants}
+    for kernel in op.kernels:
+        if kernel.name in kept:
+            yield kernel
+        else:
+            yield dataclasses.replace(kernel, operands=(), push=(), constants=())
 
 
 def _arg(arg: Arg) -> bytes:
