@@ -45,7 +45,8 @@ def call(command: list[str | Path]) -> None:
         raise StepFailed(words, done.returncode, said)
 
 
-def import_network(tools: Tools, onnx: Path, batch: int, dtype: str, folder: Path) -> Path:
+def import_network(tools: Tools, onnx: Path, batch: int | str, dtype: str, folder: Path) -> Path:
+    """The graph file for a batch, or for all between bounds, such as 1..3."""
     model = folder / f"batch{batch}_{dtype}.slg"
     command: list[str | Path] = [tools.spirloom, "import", onnx, "-o", model, "--dim"]
     command.append(f"batch={batch}")

@@ -47,3 +47,15 @@ def test_agrees_with_pytorch(
     }
     print(" ".join(f"{storage} {error:.1e}" for storage, error in errors.items()))
     assert max(errors.values()) < TOLERANCE[dtype], errors
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "mobilenet_v3_small", TRANSFORMER])
+def test_any_batch_agrees_with_pytorch(
+    tools: Tools, network_cache: Path, tmp_path: Path, name: str
+) -> None:
+    """One graph file for all of them."""
+    exported = export_network(name, network_cache)
+    model = import_network(tools, exported.onnx, "1..3", "f32", tmp_path)
+    for storage, batch in product(BOTH, (1, 2, 3)):
+        error = run_network(tools, model, exported, batch, storage, tmp_path).error
+        assert error < TOLERANCE["f32"], (storage, batch)
