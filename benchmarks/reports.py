@@ -73,7 +73,7 @@ def kernel_row(each: Timed, ceilings: Ceilings) -> tuple[str, ...]:
     variant, _, shapes = each.call.id.partition("/")
     return (
         each.call.family, variant, shapes.replace("_", " "),
-        milliseconds(each.time.wall), milliseconds(each.time.cpu),
+        *both(each.time),
         f"{figure(rate.wall / 1e9)} {unit}", percent(share.wall), percent(share.cpu),
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def networks(results: Results) -> str:
     """A row for each network, and what a steady run is made of."""
     ceilings = Ceilings.from_json(results["ceilings"])
     ours = ("ms", "CPU ms", "GFLOP/s", "of ceiling", "by CPU time")
-    peers = ("PyTorch on CPU, ms", "ncnn ms", "CPU ms", "ncnn ÷ Spirloom", "by CPU time")
+    peers = ("PyTorch on CPU ms", "CPU ms", "ncnn ms", "CPU ms", "ncnn ÷ Spirloom", "by CPU time")
     titles = ("network", "GMAC", *ours, *peers)
     rows = [network_row(each, ceilings) for each in results["networks"]]
     text = ceilings_table(ceilings) + "\n" + NETWORK_NOTE + "\n" + table(titles, rows)
@@ -116,21 +116,24 @@ def network_times(network: Results) -> dict[str, Timing]:
     return {name: Timing(**found) for name, found in network["times"].items()}
 
 
+def both(time: Timing | None) -> tuple[str, str]:
+    """By the clock and of the processors; empty for what was not measured."""
+    return ("", "") if time is None else (milliseconds(time.wall), milliseconds(time.cpu))
+
+
 def network_row(network: Results, ceilings: Ceilings) -> tuple[str, ...]:
     """The cells of a network."""
     found = network_times(network)
     ours, torch, ncnn = found["spirloom"], found.get("torch"), found.get("ncnn")
     rate = ours.rate(2 * network["multiply_adds"])
     share = rate.of(ceilings.operations)
-    peer = ("", "", "", "")
+    ratios = ("", "")
     if ncnn is not None:
-        peer = (milliseconds(ncnn.wall), milliseconds(ncnn.cpu),
-                times(ncnn.wall / ours.wall), times(ncnn.cpu / ours.cpu))  # fmt: skip
+        ratios = (times(ncnn.wall / ours.wall), times(ncnn.cpu / ours.cpu))
     return (
         network["name"], figure(network["multiply_adds"] / 1e9),
-        milliseconds(ours.wall), milliseconds(ours.cpu), figure(rate.wall / 1e9),
-        percent(share.wall), percent(share.cpu),
-        "" if torch is None else milliseconds(torch.wall), *peer,
+        *both(ours), figure(rate.wall / 1e9), percent(share.wall), percent(share.cpu),
+        *both(torch), *both(ncnn), *ratios,
     )  # fmt: skip
 
 

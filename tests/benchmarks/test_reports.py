@@ -68,7 +68,7 @@ def test_a_network_stands_beside_ceiling_and_peers(monkeypatch: pytest.MonkeyPat
         },
     }
     assert network_row(network, ceilings) == (
-        "net", "0.50", "100", "100", "10.0", "10 %", "20 %", "", "300", "200", "3.00×", "2.00×",
+        "net", "0.50", "100", "100", "10.0", "10 %", "20 %", "", "", "300", "200", "3.00×", "2.00×",
     )  # fmt: skip
 
 
