@@ -57,7 +57,7 @@ void ControlFlow::Connect() {
       successors.push_back(by_label_.at(label));
     }
     std::ranges::sort(successors);
-    successors.erase(std::ranges::unique(successors).begin(), successors.end());
+    successors.erase(std::unique(successors.begin(), successors.end()), successors.end());
     for (const size_t successor : successors) blocks_[successor].predecessors.push_back(i);
   }
 }
