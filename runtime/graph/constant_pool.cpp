@@ -12,7 +12,8 @@ std::string TypeOf(const PlanTensor& tensor) {
   return Describe(tensor.desc) + Name(tensor.storage());
 }
 
-// Identifies the call of a constant node by what its arguments hold.
+// Identifies the call of a constant node by what its arguments hold. An argument of which only the
+// type counts may have no producer any more, and so no number.
 std::string KeyOf(const PlanNode& node, const Plan& plan,
                   const std::unordered_map<uint32_t, uint32_t>& numbers) {
   std::vector<Arg> args = node.args;
@@ -20,7 +21,8 @@ std::string KeyOf(const PlanNode& node, const Plan& plan,
   for (Arg& arg : args) {
     for (uint32_t& tensor : arg.tensors) {
       types += TypeOf(plan.tensors[tensor]);
-      tensor = numbers.at(plan.Root(tensor));
+      const auto number = numbers.find(plan.Root(tensor));
+      tensor = number == numbers.end() ? kNoTensor : number->second;
     }
   }
   return CallKey(std::string(node.variant.name), args, node.storage) + types;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/graph/constant_upload.h"
+#include "runtime/graph/constant_work.h"
 #include "runtime/graph/recorder.h"
 #include "runtime/vulkan/command_buffer.h"
 
@@ -20,21 +21,24 @@ constexpr uint64_t kBatchBytes = uint64_t{64} << 20;
 class WeightInit {
  public:
   WeightInit(const WeightInitInputs& inputs, TensorStore& store)
-      : inputs_(inputs), store_(store), passing_(TensorStore::Extending(store)) {}
+      : inputs_(inputs),
+        store_(store),
+        passing_(TensorStore::Extending(store)),
+        work_(FindConstantWork(inputs.plan, inputs.dispatches)) {}
 
   Result<WeightInitResult> Run() {
-    FindConstants();
     AdoptKnown();
-    DropNeedless();
+    DropNeedless(inputs_.plan, work_);
+    FindLastUses();
     SPIRLOOM_TRY(AllocatePersistent());
     SPIRLOOM_TRY(UploadPersistent());
     size_t begin = 0;
-    while (begin < constant_dispatches_.size()) {
+    while (begin < work_.dispatches.size()) {
       const size_t end = BatchEnd(begin);
       SPIRLOOM_TRY(RunBatch(begin, end));
       begin = end;
     }
-    for (uint32_t root : persistent_) {
+    for (uint32_t root : work_.persistent) {
       inputs_.known.Add(numbers_.at(root), store_.Share(root));
     }
     return std::move(result_);
@@ -47,24 +51,10 @@ class WeightInit {
     return tensor != kNoTensor && TensorAt(Root(tensor)).is_constant;
   }
 
-  // Splits the dispatches into those of constant nodes and the rest; the constants that the rest
-  // binds are persistent.
-  void FindConstants() {
-    for (const Dispatch& dispatch : inputs_.dispatches) {
-      if (inputs_.plan.nodes[dispatch.node].is_constant) {
-        constant_dispatches_.push_back(&dispatch);
-        continue;
-      }
-      for (uint32_t tensor : dispatch.tensors) {
-        if (IsConstant(tensor)) persistent_.insert(Root(tensor));
-      }
-    }
-  }
-
   // Takes persistent constants that are on the device already.
   void AdoptKnown() {
     numbers_ = inputs_.known.Identify(inputs_.plan);
-    std::erase_if(persistent_, [&](uint32_t root) {
+    std::erase_if(work_.persistent, [&](uint32_t root) {
       std::shared_ptr<TensorResource> resource = inputs_.known.Find(numbers_.at(root));
       if (resource == nullptr) return false;
       if (resource->image) result_.initialized.insert(resource->image->handle());
@@ -73,22 +63,9 @@ class WeightInit {
     });
   }
 
-  // Leaves the dispatches that the remaining persistent constants come from.
-  void DropNeedless() {
-    std::set<uint32_t> needed(persistent_.begin(), persistent_.end());
-    std::vector<const Dispatch*> kept;
-    for (auto at = constant_dispatches_.rbegin(); at != constant_dispatches_.rend(); ++at) {
-      const std::vector<uint32_t>& outputs = inputs_.plan.nodes[(*at)->node].outputs;
-      const auto is_needed = [&](uint32_t output) { return needed.contains(Root(output)); };
-      if (std::ranges::none_of(outputs, is_needed)) continue;
-      for (uint32_t tensor : (*at)->tensors) {
-        if (tensor != kNoTensor) needed.insert(Root(tensor));
-      }
-      kept.push_back(*at);
-    }
-    constant_dispatches_.assign(kept.rbegin(), kept.rend());
-    for (size_t i = 0; i < constant_dispatches_.size(); ++i) {
-      for (uint32_t tensor : constant_dispatches_[i]->tensors) {
+  void FindLastUses() {
+    for (size_t i = 0; i < work_.dispatches.size(); ++i) {
+      for (uint32_t tensor : work_.dispatches[i]->tensors) {
         if (tensor != kNoTensor) last_use_[Root(tensor)] = i;
       }
     }
@@ -103,7 +80,7 @@ class WeightInit {
   Status AllocatePersistent() {
     std::vector<uint32_t> raw;
     std::vector<uint32_t> computed;
-    for (uint32_t root : persistent_) (IsRaw(root) ? raw : computed).push_back(root);
+    for (uint32_t root : work_.persistent) (IsRaw(root) ? raw : computed).push_back(root);
     const vulkan::MemoryUse raw_use =
         inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
@@ -116,7 +93,7 @@ class WeightInit {
   Status UploadPersistent() {
     const RecorderResources resources = ResourcesFor(store_);
     ConstantUpload upload(inputs_.device, resources, StagingSize());
-    for (uint32_t root : persistent_) {
+    for (uint32_t root : work_.persistent) {
       const TensorResource* resource = store_.Find(root);
       if (!IsRaw(root) || resource == nullptr) continue;
       const std::span<const std::byte> bytes = BytesOf(root);
@@ -131,7 +108,7 @@ class WeightInit {
 
   uint64_t StagingSize() const {
     uint64_t total = 0;
-    for (uint32_t root : persistent_) {
+    for (uint32_t root : work_.persistent) {
       if (IsRaw(root)) total += ConstantUpload::StagedSize(TensorAt(root).size);
     }
     return std::min(total, kBatchBytes);
@@ -147,15 +124,14 @@ class WeightInit {
     std::set<uint32_t> raw;
     uint64_t bytes = 0;
     size_t end = begin;
-    while (end < constant_dispatches_.size()) {
-      const Dispatch& dispatch = *constant_dispatches_[end];
+    while (end < work_.dispatches.size()) {
+      const Dispatch& dispatch = *work_.dispatches[end];
       for (uint32_t tensor : dispatch.tensors) {
         if (IsConstant(tensor) && IsRaw(Root(tensor)) && raw.insert(Root(tensor)).second) {
           bytes += TensorAt(Root(tensor)).size;
         }
       }
-      const bool first_of_node =
-          end == begin || constant_dispatches_[end - 1]->node != dispatch.node;
+      const bool first_of_node = end == begin || work_.dispatches[end - 1]->node != dispatch.node;
       if (end > begin && first_of_node && bytes > kBatchBytes) break;
       ++end;
     }
@@ -172,7 +148,7 @@ class WeightInit {
   BatchTensors FindBatchTensors(size_t begin, size_t end) const {
     BatchTensors found;
     for (size_t i = begin; i < end; ++i) {
-      for (uint32_t tensor : constant_dispatches_[i]->tensors) {
+      for (uint32_t tensor : work_.dispatches[i]->tensors) {
         if (tensor == kNoTensor || passing_.Find(tensor) != nullptr) continue;
         const uint32_t root = Root(tensor);
         if (TensorAt(root).size == 0) continue;
@@ -207,7 +183,7 @@ class WeightInit {
 
   Status Dispatches(size_t begin, size_t end, const TensorStore& batch) {
     std::vector<Dispatch> dispatches;
-    for (size_t i = begin; i < end; ++i) dispatches.push_back(*constant_dispatches_[i]);
+    for (size_t i = begin; i < end; ++i) dispatches.push_back(*work_.dispatches[i]);
     const RecorderResources resources = ResourcesFor(batch);
     SPIRLOOM_TRY_ASSIGN(DescriptorSets sets,
                         MakeDescriptorSets(inputs_.device, dispatches, resources));
@@ -230,7 +206,7 @@ class WeightInit {
       const VkImage image = resource->image->handle();
       if (recorder.initialized().contains(image)) result_.initialized.insert(image);
     };
-    for (const Dispatch* dispatch : constant_dispatches_) {
+    for (const Dispatch* dispatch : work_.dispatches) {
       for (uint32_t tensor : dispatch->tensors) {
         if (tensor != kNoTensor) keep(passing_.Find(tensor));
       }
@@ -240,10 +216,9 @@ class WeightInit {
   const WeightInitInputs& inputs_;
   TensorStore& store_;
   TensorStore passing_;                             // computed constants that a later batch needs
-  std::set<uint32_t> persistent_;                   // those that the store gets of its own
+  ConstantWork work_;                               // without what is known already
   std::unordered_map<uint32_t, uint32_t> numbers_;  // of constants, in inputs_.known
-  std::vector<const Dispatch*> constant_dispatches_;
-  std::unordered_map<uint32_t, size_t> last_use_;  // the last of them that binds the tensor
+  std::unordered_map<uint32_t, size_t> last_use_;   // the last of them that binds the tensor
   WeightInitResult result_;
 };
 
