@@ -9,20 +9,29 @@ float combine(TYPE a, float b) {
   return a + b * TYPE(alpha);
 }
 
+int a_index(int i) {
+  if (SAME) return i;
+  if (A_RUNS) {
+    take(i, runs[0]);
+    return take(i, runs[1]);
+  }
+  int index = 0;
+  for (int d = 7; i > 0; d--) index += take(i, y_shape[d]) * a_strides[d];
+  return index;
+}
+int b_index(int i) {
+  if (SAME) return i;
+  if (B_RUNS) {
+    take(i, runs[2]);
+    return take(i, runs[3]);
+  }
+  int index = 0;
+  for (int d = 7; i > 0; d--) index += take(i, y_shape[d]) * b_strides[d];
+  return index;
+}
+
 void main() {
   int i = flat_index();
   if (i >= n) return;
-  int a_index = i;
-  int b_index = i;
-  if (!SAME) {
-    a_index = 0;
-    b_index = 0;
-    int rest = i;
-    for (int d = 7; d >= first; d--) {
-      int coordinate = take(rest, y_shape[d]);
-      a_index += coordinate * a_strides[d];
-      b_index += coordinate * b_strides[d];
-    }
-  }
-  y_put(i, FINISH(combine(a_at(a_index), b_at(b_index))));
+  y_put(i, FINISH(combine(a_at(a_index(i)), b_at(b_index(i)))));
 }
