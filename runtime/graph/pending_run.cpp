@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "runtime/graph/model_state.h"
-#include "spirloom/model.h"
+#include "spirloom/pending_run.h"
 
 namespace spirloom {
 

@@ -679,8 +679,8 @@ TEST_F(ModelTest, AnySizeGivesWhatAGraphOfThatSizeDoes) {
     ASSERT_EQ(model->symbols().size(), 1u);
     EXPECT_THAT(model->inputs()[0].dims, ElementsAre("batch", "6"));
     EXPECT_EQ(model->inputs()[0].shape, (Shape{8, 6}));
-    for (uint64_t batch : {8, 3, 1, 7, 5, 8, 2, 6, 4, 1}) {
-      const auto size = static_cast<int64_t>(batch);
+    for (int64_t size : {8, 3, 1, 7, 5, 8, 2, 6, 4, 1}) {
+      const auto batch = static_cast<uint64_t>(size);
       const Status resized = model->Resize(std::vector<Shape>{{size, 6}});
       ASSERT_TRUE(resized.ok()) << resized.message();
       EXPECT_EQ(model->inputs()[0].shape, (Shape{size, 6}));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "spirloom/pending_run.h"
 #include "spirloom/runtime.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
@@ -80,30 +81,6 @@ struct DispatchProfile {
 namespace internal {
 struct ModelState;
 }
-
-// A run that Model::Submit() started. Destroying it waits for the run's end; it keeps what it needs
-// of the model alive. Counts as its model for thread safety.
-class PendingRun {
- public:
-  PendingRun(PendingRun&&) noexcept;
-  PendingRun& operator=(PendingRun&&) noexcept;
-  ~PendingRun();
-
-  // Whether the run has ended, so that Wait() returns at once. Fails with kDeviceLost.
-  Result<bool> IsDone() const;
-  // Waits for the end; any number of times. Then OutputBytes() of the model hold the results, until
-  // it runs again. Fails with kDeviceLost.
-  Status Wait();
-  // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes. Fails with
-  // kInvalidArgument for other sizes, and when the model has run again meanwhile.
-  Status Wait(std::span<const std::span<std::byte>> outputs);
-
- private:
-  friend class Model;
-  PendingRun(std::shared_ptr<internal::ModelState> state, uint64_t run);
-  std::shared_ptr<internal::ModelState> state_;  // null after a move
-  uint64_t run_ = 0;
-};
 
 // Owns the device memory, pipelines and recorded commands of one graph.
 // Thread safety: one call at a time per Model; different Models may run on different threads

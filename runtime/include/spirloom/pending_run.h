@@ -1,0 +1,44 @@
+// PendingRun: a run of a model that was started and not waited for yet.
+#ifndef SPIRLOOM_PENDING_RUN_H_
+#define SPIRLOOM_PENDING_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "spirloom/status.h"
+
+namespace spirloom {
+
+namespace internal {
+struct ModelState;
+}
+
+// A run that Model::Submit() started. Destroying it waits for the run's end; it keeps what it needs
+// of the model alive. Counts as its model for thread safety.
+class PendingRun {
+ public:
+  PendingRun(PendingRun&&) noexcept;
+  PendingRun& operator=(PendingRun&&) noexcept;
+  ~PendingRun();
+
+  // Whether the run has ended, so that Wait() returns at once. Fails with kDeviceLost.
+  Result<bool> IsDone() const;
+  // Waits for the end; any number of times. Then OutputBytes() of the model hold the results, until
+  // it runs again. Fails with kDeviceLost.
+  Status Wait();
+  // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes. Fails with
+  // kInvalidArgument for other sizes, and when the model has run again meanwhile.
+  Status Wait(std::span<const std::span<std::byte>> outputs);
+
+ private:
+  friend class Model;
+  PendingRun(std::shared_ptr<internal::ModelState> state, uint64_t run);
+  std::shared_ptr<internal::ModelState> state_;  // null after a move
+  uint64_t run_ = 0;
+};
+
+}  // namespace spirloom
+
+#endif  // SPIRLOOM_PENDING_RUN_H_
