@@ -16,6 +16,9 @@ namespace {
 // need a fraction of it; a hostile one, all of whose tensors live at once, is stopped by it.
 constexpr size_t kMaxLooks = size_t{1} << 22;
 
+// How many requests are placed in all, in one order after another.
+constexpr size_t kMostPlaced = 4'000;
+
 uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
@@ -171,6 +174,42 @@ std::vector<size_t> LargestFirst(std::span<const MemoryRequest> requests) {
   return order;
 }
 
+MemoryPlan PlanInOrder(std::span<const MemoryRequest> requests, uint64_t max_block,
+                       std::span<const size_t> order) {
+  Planner planner(requests, max_block);
+  for (size_t i : order) planner.Place(i);
+  return planner.TakePlan();
+}
+
+// The request that ends last in the largest block: had it found a place earlier, the block could
+// be smaller.
+size_t Topmost(std::span<const MemoryRequest> requests, const MemoryPlan& plan) {
+  const auto largest = std::ranges::max_element(plan.block_size) - plan.block_size.begin();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const MemorySlot& slot = plan.slots[i];
+    if (slot.block == largest && slot.offset + requests[i].size == plan.block_size[slot.block]) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+// Largest first; then, while bytes stay unused, with whatever was on top moved to the front.
+MemoryPlan PlanGreedily(std::span<const MemoryRequest> requests, uint64_t max_block,
+                        uint64_t live_bytes) {
+  std::vector<size_t> order = LargestFirst(requests);
+  MemoryPlan best = PlanInOrder(requests, max_block, order);
+  MemoryPlan plan = best;
+  for (size_t placed = requests.size(); placed < kMostPlaced; placed += requests.size()) {
+    if (best.planned_bytes == live_bytes) break;
+    const auto top = std::ranges::find(order, Topmost(requests, plan));
+    std::rotate(order.begin(), top, top + 1);
+    plan = PlanInOrder(requests, max_block, order);
+    if (plan.planned_bytes < best.planned_bytes) best = plan;
+  }
+  return best;
+}
+
 }  // namespace
 
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block) {
@@ -181,12 +220,12 @@ Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t 
                     ") of the device."});
     }
   }
-  Planner planner(requests, max_block);
-  for (size_t i : LargestFirst(requests)) planner.Place(i);
-  MemoryPlan plan = planner.TakePlan();
   MemoryPlan naive = PlanNaively(requests, max_block);
+  naive.live_bytes = LargestLive(requests);
+  if (requests.empty()) return naive;
+  MemoryPlan plan = PlanGreedily(requests, max_block, naive.live_bytes);
   plan.naive_bytes = naive.naive_bytes;
-  plan.live_bytes = naive.live_bytes = LargestLive(requests);
+  plan.live_bytes = naive.live_bytes;
   return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);
 }
 

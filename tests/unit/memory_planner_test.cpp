@@ -74,6 +74,16 @@ TEST(MemoryPlanner, ASmallTensorGoesIntoTheSmallestGap) {
   EXPECT_EQ(plan->slots[4], (MemorySlot{0, 700}));
 }
 
+// Largest first, the two of 48 bytes share a place below that of 32, and one of 16 is left over.
+TEST(MemoryPlanner, AnotherOrderIsTriedWhereTheLargestFirstWasteBytes) {
+  const std::vector<MemoryRequest> requests = {
+      {16, 16, 3, 5}, {16, 16, 1, 3}, {48, 16, 0, 2}, {48, 16, 4, 5}, {32, 16, 2, 3}};
+  Result<MemoryPlan> plan = PlanMemory(requests, kNoLimit);
+  ASSERT_TRUE(plan.ok());
+  ExpectValid(requests, *plan, kNoLimit);
+  EXPECT_EQ(plan->planned_bytes, 96u);
+}
+
 TEST(MemoryPlanner, NothingToPlaceTakesNothing) {
   Result<MemoryPlan> plan = PlanMemory({}, kNoLimit);
   ASSERT_TRUE(plan.ok());
