@@ -16,9 +16,9 @@ def pack_conv2d_weight(weight: Array, align: int) -> Array:
 
 
 def pack_linear_weight(weight: Array) -> Array:
-    """[out, in] to [in, out], `out` padded to a multiple of 8."""
-    out, _ = weight.shape
-    return np.pad(weight, [(0, -out % 8), (0, 0)]).T
+    """[out, in…] to [in, out], `out` padded to a multiple of 8."""
+    out = len(weight)
+    return np.pad(weight.reshape(out, -1), [(0, -out % 8), (0, 0)]).T
 
 
 def pack_recurrent_weight(weight: Array, gates: int) -> Array:
