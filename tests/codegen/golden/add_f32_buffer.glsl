@@ -10,7 +10,7 @@ float combine(TYPE a, float b) {
 }
 
 int a_index(int i) {
-  if (SAME) return i;
+  if (A_FULL) return i;
   if (A_RUNS) {
     take(i, runs[0]);
     return take(i, runs[1]);
@@ -20,7 +20,7 @@ int a_index(int i) {
   return index;
 }
 int b_index(int i) {
-  if (SAME) return i;
+  if (B_FULL) return i;
   if (B_RUNS) {
     take(i, runs[2]);
     return take(i, runs[3]);

@@ -1,9 +1,10 @@
 layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
-layout(constant_id = 3) const bool SAME = false;
-layout(constant_id = 4) const bool A_RUNS = false;
-layout(constant_id = 5) const bool B_RUNS = false;
-layout(constant_id = 6) const int ACTIVATION = 1;
+layout(constant_id = 3) const bool A_FULL = false;
+layout(constant_id = 4) const bool B_FULL = false;
+layout(constant_id = 5) const bool A_RUNS = false;
+layout(constant_id = 6) const bool B_RUNS = false;
+layout(constant_id = 7) const int ACTIVATION = 1;
 layout(push_constant, std430) uniform PushBlock {
   int n;
   int y_shape[8];
