@@ -1,6 +1,7 @@
 #include "runtime/graph/call_lowering.h"
 
 #include "runtime/error.h"
+#include "runtime/graph/call_text.h"
 #include "runtime/graph/tensor_size.h"
 #include "runtime/ops/call_formulas.h"
 
@@ -44,18 +45,26 @@ Result<bool> CallLowering::CanCompute(const ops::OpEntry& op, const std::vector<
   const std::vector<uint32_t> outputs{output};
   const CallFrame frame(*op.op, args, outputs, plan_.tensors);
   SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                      ChooseKernel(index_, op, frame.call(), storage, device_, kernels_));
+                      ChooseKernel(index_, op, frame.call(), storage, device_, {kernels_, {}}));
   return search.choice.kernel != nullptr;
 }
 
+std::string_view CallLowering::TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
+                                           Storage storage) const {
+  if (tuned_.empty() || op.kernels.size() < 2) return {};
+  const auto found = tuned_.find(CallText(op, args, plan_.tensors, storage));
+  return found == tuned_.end() ? std::string_view() : std::string_view(found->second);
+}
+
 Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
-    const ops::OpEntry& op, const ops::Call& call, const std::vector<uint32_t>& outputs,
-    const std::vector<StorageChoice>& choices) {
+    const CallFrame& frame, const ops::OpEntry& op, const std::vector<Arg>& args,
+    const std::vector<uint32_t>& outputs, const std::vector<StorageChoice>& choices) {
   NodeChoice best;
   for (const StorageChoice& choice : choices) {
     for (uint32_t output : outputs) tensor(output).desc.storage = choice.output;
+    const KernelWishes wishes{kernels_, TunedKernel(*op.op, args, choice.node)};
     SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                        ChooseKernel(index_, op, call, choice.node, device_, kernels_));
+                        ChooseKernel(index_, op, frame.call(), choice.node, device_, wishes));
     if (search.choice.kernel != nullptr) return NodeChoice{std::move(search), choice.node};
     if (search.failure > best.search.failure) best.search = std::move(search);
   }
@@ -66,7 +75,7 @@ Status CallLowering::Lower(const ops::OpEntry& op, std::vector<Arg> args,
                            std::vector<uint32_t> outputs, const std::vector<StorageChoice>& choices,
                            const std::string& name) {
   const CallFrame frame(*op.op, args, outputs, plan_.tensors);
-  SPIRLOOM_TRY_ASSIGN(const NodeChoice chosen, ChooseStorage(op, frame.call(), outputs, choices));
+  SPIRLOOM_TRY_ASSIGN(const NodeChoice chosen, ChooseStorage(frame, op, args, outputs, choices));
   const KernelChoice& choice = chosen.search.choice;
   if (choice.kernel == nullptr) return NoteFailure(*op.op, chosen.search, outputs);
   PlanNode node;

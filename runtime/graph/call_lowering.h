@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "runtime/graph/plan.h"
 #include "runtime/graph/storage_choice.h"
 #include "runtime/ops/op_index.h"
+#include "runtime/ops/tuning_store.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
@@ -23,10 +25,10 @@ namespace spirloom::graph {
 // an error, so that one message can list all of it. All that it is given must outlive it.
 class CallLowering {
  public:
-  // `kernels`: names of kernels to take where they can compute a call, as ChooseKernel() does.
+  // `kernels` and `tuned`, by CallText(), are ChooseKernel()'s wishes.
   CallLowering(const ops::OpIndex& index, const DeviceTraits& device,
-               const std::vector<std::string>& kernels)
-      : index_(index), device_(device), kernels_(kernels) {}
+               const std::vector<std::string>& kernels, const ops::TunedKernels& tuned)
+      : index_(index), device_(device), kernels_(kernels), tuned_(tuned) {}
 
   Plan& plan() { return plan_; }
   MissingList& missing() { return missing_; }
@@ -64,7 +66,11 @@ class CallLowering {
     Storage storage = Storage::kBuffer;
   };
 
-  Result<NodeChoice> ChooseStorage(const ops::OpEntry& op, const ops::Call& call,
+  // The kernel found fastest for the call, if any.
+  std::string_view TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
+                               Storage storage) const;
+  Result<NodeChoice> ChooseStorage(const CallFrame& frame, const ops::OpEntry& op,
+                                   const std::vector<Arg>& args,
                                    const std::vector<uint32_t>& outputs,
                                    const std::vector<StorageChoice>& choices);
   Status NoteFailure(const ops::OpInfo& op, const KernelSearch& search,
@@ -88,6 +94,7 @@ class CallLowering {
   const ops::OpIndex& index_;
   const DeviceTraits& device_;
   const std::vector<std::string>& kernels_;
+  const ops::TunedKernels& tuned_;
   Plan plan_;
   MissingList missing_;
   std::string node_text_;

@@ -99,11 +99,12 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op
   return search;
 }
 
-enum class Rank : uint8_t { kNone, kPossible, kPreferred, kWanted };
+enum class Rank : uint8_t { kNone, kPossible, kPreferred, kTuned, kNamed };
 
 Result<Rank> RankOf(const ops::KernelInfo& kernel, ops::CallFormulas& formulas,
-                    const DeviceTraits& device, const std::vector<std::string>& wanted) {
-  if (std::ranges::find(wanted, kernel.name) != wanted.end()) return Rank::kWanted;
+                    const DeviceTraits& device, const KernelWishes& wishes) {
+  if (std::ranges::find(wishes.named, kernel.name) != wishes.named.end()) return Rank::kNamed;
+  if (kernel.name == wishes.tuned) return Rank::kTuned;
   const bool preferred = formulas.Prefer(kernel, device.facts);
   SPIRLOOM_TRY(formulas.status());
   return preferred ? Rank::kPreferred : Rank::kPossible;
@@ -119,12 +120,14 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
 
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
                                   const ops::Call& call, Storage storage,
-                                  const DeviceTraits& device,
-                                  const std::vector<std::string>& wanted) {
+                                  const DeviceTraits& device, const KernelWishes& wishes) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
   ops::CallFormulas formulas(*op.op, call);
   Rank best = Rank::kNone;
+  const Rank enough = !wishes.named.empty()   ? Rank::kNamed
+                      : !wishes.tuned.empty() ? Rank::kTuned
+                                              : Rank::kPreferred;
   for (const ops::KernelInfo& kernel : op.op->kernels) {
     SPIRLOOM_TRY_ASSIGN(KernelSearch found,
                         TryKernel(index, op, kernel, call, formulas, storage, device));
@@ -133,11 +136,11 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry&
       if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
       continue;
     }
-    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, formulas, device, wanted));
+    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, formulas, device, wishes));
     if (rank <= best) continue;
     best = rank;
     search = std::move(found);
-    if (rank == Rank::kWanted || (rank == Rank::kPreferred && wanted.empty())) break;
+    if (rank >= enough) break;
   }
   return search;
 }

@@ -3,6 +3,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_KERNEL_CHOICE_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/graph/device_traits.h"
@@ -33,20 +34,25 @@ struct KernelSearch {
   uint64_t missing_key = 0;
 };
 
+// Which kernels to take before others where they can compute a call. Refers to the names.
+struct KernelWishes {
+  const std::vector<std::string>& named;  // by the user, in no order
+  std::string_view tuned;                 // found fastest, unless one is named; empty: none
+};
+
 // The storage that binding `operand` of a call has when the node's is `storage`: the kernel's own
 // wish, or that of the tensor.
 Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& tensor,
                        Storage storage);
 
 // Chooses among the kernels that have `storage` for all tensors, can compute the call, and whose
-// variant the library holds and the device can run: one that `wanted` names, else the first that
-// the device prefers, else the first. Tensors with a storage of their own have it in their
-// TensorDesc. Fails with kInvalidFile when a formula fails, with
-// kInternal when registry and variant disagree.
+// variant the library holds and the device can run: one that the wishes name, else the tuned one,
+// else the first that the device prefers, else the first. Tensors with a storage of their own have
+// it in their TensorDesc. Fails with kInvalidFile when a formula fails, with kInternal when
+// registry and variant disagree.
 Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
                                   const ops::Call& call, Storage storage,
-                                  const DeviceTraits& device,
-                                  const std::vector<std::string>& wanted);
+                                  const DeviceTraits& device, const KernelWishes& wishes);
 
 }  // namespace spirloom::graph
 

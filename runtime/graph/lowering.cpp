@@ -19,7 +19,7 @@ class Lowering {
       : graph_(graph),
         index_(index),
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
-        calls_(index, device, options.kernels),
+        calls_(index, device, options.kernels, options.tuned),
         home_(graph.tensors.size(), kNoTensor) {}
 
   Result<Plan> Run() {

@@ -10,13 +10,15 @@
 #include "runtime/graph/graph.h"
 #include "runtime/graph/plan.h"
 #include "runtime/ops/op_index.h"
+#include "runtime/ops/tuning_store.h"
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
 
 struct LoweringOptions {
-  Storage storage = Storage::kAuto;  // of tensors that do not ask for one; kAuto is buffer
-  std::vector<std::string> kernels;  // to take wherever they can compute a call
+  Storage storage = Storage::kAuto;       // of tensors that do not ask for one; kAuto is buffer
+  std::vector<std::string> kernels = {};  // to take wherever they can compute a call
+  ops::TunedKernels tuned = {};           // else, by CallText(): what was found fastest
 };
 
 // Lowers `graph` for the device. Fails with

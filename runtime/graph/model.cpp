@@ -116,21 +116,7 @@ Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inp
 }
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {
-  if (state_->finished != state_->submitted) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"Run ", state_->submitted,
-                  " of the model is in flight; its times are there when it was waited for."});
-  }
-  std::vector<DispatchProfile> profile = state_->current().profile;
-  const std::optional<vulkan::TimestampPool>& timestamps = state_->current().timestamps;
-  if (!timestamps || state_->finished == 0) return profile;
-  SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
-                      timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
-  for (size_t i = 0; i < profile.size(); ++i) {
-    profile[i].start_ns = times[2 * i];
-    profile[i].gpu_ns = times[2 * i + 1] - times[2 * i];
-  }
-  return profile;
+  return internal::ReadProfile(*state_);
 }
 
 }  // namespace spirloom

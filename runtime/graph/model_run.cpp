@@ -105,4 +105,22 @@ Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> i
   return FinishRun(state, state.submitted, outputs);
 }
 
+Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
+  if (state.finished != state.submitted) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"Run ", state.submitted,
+                  " of the model is in flight; its times are there when it was waited for."});
+  }
+  std::vector<DispatchProfile> profile = state.current().profile;
+  const std::optional<vulkan::TimestampPool>& timestamps = state.current().timestamps;
+  if (!timestamps || state.finished == 0) return profile;
+  SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
+                      timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
+  for (size_t i = 0; i < profile.size(); ++i) {
+    profile[i].start_ns = times[2 * i];
+    profile[i].gpu_ns = times[2 * i + 1] - times[2 * i];
+  }
+  return profile;
+}
+
 }  // namespace spirloom::internal

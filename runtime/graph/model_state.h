@@ -129,6 +129,9 @@ Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> 
 Status FinishRun(ModelState& state, uint64_t run);
 Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs);
 
+// Model::Profile.
+Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state);
+
 // Model::Run.
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
                 std::span<const std::span<std::byte>> outputs);

@@ -8,6 +8,7 @@
 #include "runtime/graph/lowering.h"
 #include "runtime/graph/model_state.h"
 #include "runtime/graph/specialize.h"
+#include "runtime/graph/tuner.h"
 #include "runtime/graph/weight_init.h"
 
 namespace spirloom::internal {
@@ -43,8 +44,12 @@ class RecordingBuilder {
 
   Result<Recording> Build() {
     const graph::DeviceTraits traits = graph::DeviceTraits::Of(device());
+    if (state_.options.tune) {
+      SPIRLOOM_TRY(TuneKernels(state_.runtime, graph_, state_.options));
+    }
     const graph::LoweringOptions lowering{.storage = state_.options.storage,
-                                          .kernels = state_.options.kernels};
+                                          .kernels = state_.options.kernels,
+                                          .tuned = *state_.runtime->tuning->kernels()};
     SPIRLOOM_TRY_ASSIGN(plan_, graph::Lower(graph_, state_.runtime->index, traits, lowering));
     SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, traits));
     for (const Dispatch& dispatch : list_.dispatches) {

@@ -1,9 +1,12 @@
 #include "spirloom/runtime.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstdlib>
 
 #include "runtime/ops/runtime_state.h"
+#include "runtime/text.h"
 
 namespace spirloom {
 namespace {
@@ -33,6 +36,19 @@ Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
 std::string CacheFolder(const std::string& option) {
   if (option == "none") return {};
   return option.empty() ? vulkan::DefaultCacheFolder() : option;
+}
+
+// Kernels of other libraries, or of the same after a change, are others.
+std::string TuningPath(const std::string& folder, const vulkan::PhysicalDevice& device,
+                       const ops::OpIndex& index) {
+  if (folder.empty()) return {};
+  std::vector<uint64_t> contents;
+  for (const ops::LoadedLibrary& library : index.libraries()) {
+    contents.push_back(library.pack.header().content_digest);
+    contents.push_back(library.overrides() ? 1 : 0);
+  }
+  const uint64_t digest = XXH64(contents.data(), contents.size() * sizeof(uint64_t), /*seed=*/0);
+  return Concat({folder, "/tuning-", vulkan::FileKey(device.properties), "-", digest, ".bin"});
 }
 
 }  // namespace
@@ -67,10 +83,11 @@ Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
   SPIRLOOM_TRY_ASSIGN(state->device,
                       vulkan::Device::Create(*state->instance, physical, state->index.needs()));
   state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
-  SPIRLOOM_TRY_ASSIGN(
-      vulkan::PipelineCache cache,
-      vulkan::PipelineCache::Create(*state->device, CacheFolder(options.cache_dir)));
+  const std::string folder = CacheFolder(options.cache_dir);
+  SPIRLOOM_TRY_ASSIGN(vulkan::PipelineCache cache,
+                      vulkan::PipelineCache::Create(*state->device, folder));
   state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
+  state->tuning = std::make_unique<ops::TuningStore>(TuningPath(folder, physical, state->index));
   return Runtime(std::move(state));
 }
 

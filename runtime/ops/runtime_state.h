@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "runtime/ops/op_index.h"
+#include "runtime/ops/tuning_store.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/device.h"
 #include "runtime/vulkan/instance.h"
@@ -19,6 +20,7 @@ struct RuntimeState {
   std::unique_ptr<vulkan::Device> device;
   std::unique_ptr<vulkan::LayoutCache> layouts;
   std::unique_ptr<vulkan::PipelineCache> pipeline_cache;
+  std::unique_ptr<ops::TuningStore> tuning;
   // Guards PipelineCache::Save.
   std::mutex save_mutex;
 

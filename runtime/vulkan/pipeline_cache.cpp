@@ -26,12 +26,6 @@ std::string Hex(uint32_t value) {
   return Hex(std::span<const uint8_t>(bytes));
 }
 
-// One file per device and driver, so that a driver update starts afresh and devices do not fight.
-std::string FileName(const VkPhysicalDeviceProperties& properties) {
-  return Concat({"pipelines-", Hex(properties.vendorID), "-", Hex(properties.deviceID), "-",
-                 Hex(properties.driverVersion), "-", Hex(properties.pipelineCacheUUID), ".bin"});
-}
-
 Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache cache) {
   size_t size = 0;
   SPIRLOOM_TRY(
@@ -56,6 +50,11 @@ std::string DefaultCacheFolder() {
   return {};
 }
 
+std::string FileKey(const VkPhysicalDeviceProperties& properties) {
+  return Concat({Hex(properties.vendorID), "-", Hex(properties.deviceID), "-",
+                 Hex(properties.driverVersion), "-", Hex(properties.pipelineCacheUUID)});
+}
+
 bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data) {
   VkPipelineCacheHeaderVersionOne header{};
   if (data.size() < sizeof(header)) return false;
@@ -71,7 +70,7 @@ Result<PipelineCache> PipelineCache::Create(const Device& device, const std::str
   PipelineCache cache;
   std::vector<std::byte> data;
   if (!folder.empty()) {
-    cache.path_ = Concat({folder, "/", FileName(device.physical().properties)});
+    cache.path_ = Concat({folder, "/pipelines-", FileKey(device.physical().properties), ".bin"});
     data = ReadCacheFile(cache.path_);
     if (!IsOwnPipelineCache(device.physical(), data)) data.clear();
   }

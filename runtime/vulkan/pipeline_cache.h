@@ -12,6 +12,9 @@ namespace spirloom::vulkan {
 // $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom; empty when neither variable is set.
 std::string DefaultCacheFolder();
 
+// Part of the names of a device's files: a driver update starts afresh and devices do not fight.
+std::string FileKey(const VkPhysicalDeviceProperties& properties);
+
 // Whether `data` is a pipeline cache that this device's driver wrote: its header names the device.
 bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data);
 

@@ -195,3 +195,15 @@ def test_refuses_an_output_folder_that_is_a_file(
     path = add_model.folder / "b.npy"
     message = refused(spirloom_run, *add_model.good, "--output-dir", path)
     assert "b.npy" in message
+
+
+def test_tunes_and_remembers(spirloom_run: Program, add_model: AddModel) -> None:
+    cache, out = add_model.folder / "cache", add_model.folder / "out"
+    tuned = spirloom_run(*add_model.good, "--tune", "--cache-dir", cache, "--output-dir", out)
+    assert tuned.returncode == 0, tuned.stderr
+    assert "calls measured" in tuned.stdout
+    assert not tuned.stderr, "progress is for terminals"
+    (written,) = out.glob("*.npy")
+    np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
+    again = spirloom_run(*add_model.good, "--cache-dir", cache)
+    assert again.returncode == 0, again.stderr

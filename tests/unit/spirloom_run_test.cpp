@@ -13,6 +13,7 @@
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/table.h"
+#include "tools/spirloom-run/tune_report.h"
 
 namespace spirloom::run {
 namespace {
@@ -200,6 +201,23 @@ TEST(Table, AlignsColumns) {
   Table table("<>", {"name", "n"});
   table.AddRow({"a", "10"});
   EXPECT_EQ(table.ToString(), "name   n\na     10\n");
+}
+
+TEST(Tune, ReportsCallsByTheirGain) {
+  const std::vector<TunedCall> calls{{"a()", "", "a", 2'000'000, "a", 2'000'000},
+                                     {"b()", "", "b", 3'000'000, "b_tiled", 500'000}};
+  EXPECT_EQ(TuneReport(calls),
+            "call  rule's kernel     ms  best kernel     ms\n"
+            "b()   b              3.000  b_tiled      0.500\n"
+            "a()   a              2.000  a            2.000\n"
+            "2 calls measured, 1 with another kernel from now on: 2.500 ms less.\n");
+}
+
+TEST(Tune, ProgressIsOneLineOfPrintableText) {
+  TunedCall call;
+  call.node = "a\x1b\n" + std::string(99, 'b');
+  EXPECT_EQ(TuneProgress(call, 1, 2), "\r\x1b[Ktuning 1/2 a??" + std::string(47, 'b'));
+  EXPECT_EQ(TuneProgress(call, 2, 2), "\r\x1b[K");
 }
 
 }  // namespace

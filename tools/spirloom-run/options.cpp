@@ -74,9 +74,11 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--kernel", options.kernels,
                  "A kernel to take wherever it can compute a call; repeat for more")
       ->type_name("NAME");
+  app.add_flag("--tune", options.tune,
+               "Measure the kernels of each call first, use the fastest, and remember them");
   AddLibraryOptions(app, options);
   app.add_option("--cache-dir", options.cache_dir,
-                 "Folder of the pipeline cache; 'none' for no cache")
+                 "Folder of the pipeline cache and of what --tune found; 'none' for neither")
       ->option_text("DIR");
   app.add_flag("--profile", options.profile, "Print GPU times of each dispatch and op");
   app.add_option("--trace", options.trace, "Write GPU times as a Chrome (Perfetto) trace")

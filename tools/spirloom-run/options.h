@@ -24,6 +24,7 @@ struct Options {
   std::string device;
   Storage storage = Storage::kAuto;
   std::vector<std::string> kernels;
+  bool tune = false;
   std::vector<std::string> libraries;  // .slpack files beside the operators built in
   std::vector<std::string> overrides;  // the same, whose operators replace others
   std::string dev_templates;           // a folder of templates to compile; empty: none

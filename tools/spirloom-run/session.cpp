@@ -1,5 +1,7 @@
 #include "tools/spirloom-run/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -17,6 +19,7 @@
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
+#include "tools/spirloom-run/tune_report.h"
 
 namespace spirloom::run {
 namespace {
@@ -122,6 +125,21 @@ Status Report(const Options& options, const Runtime& runtime, const Model& model
   return Status();
 }
 
+// `tuned` receives what is found by tuning, which also shows how far it is.
+ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tuned) {
+  ModelOptions model;
+  model.storage = options.storage;
+  model.kernels = options.kernels;
+  model.profile = options.profile || !options.trace.empty();
+  model.tune = options.tune;
+  model.on_tuned = [&tuned, watched = isatty(STDERR_FILENO) != 0](const TunedCall& call,
+                                                                  size_t done, size_t total) {
+    tuned.push_back(call);
+    if (watched) std::fputs(TuneProgress(call, done, total).c_str(), stderr);
+  };
+  return model;
+}
+
 }  // namespace
 
 Status PrintDevices() {
@@ -140,13 +158,13 @@ Status RunSession(const Options& options) {
   runtime_options.validation = options.validation;
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(runtime_options));
 
-  ModelOptions model_options;
-  model_options.storage = options.storage;
-  model_options.kernels = options.kernels;
-  model_options.profile = options.profile || !options.trace.empty();
+  std::vector<TunedCall> tuned;
+  const ModelOptions model_options = ModelOptionsOf(options, tuned);
   SPIRLOOM_TRY_ASSIGN(Model model, Model::Load(runtime, options.model, model_options));
   Result<std::vector<Array>> inputs = TakeInputs(options, model);
-  if (options.plan) {  // without inputs too
+  // Without inputs too.
+  if (options.tune) Print(TuneReport(tuned));
+  if (options.plan) {
     SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model.Profile());
     Print(PlanReport(dispatches, model.stats()));
   }

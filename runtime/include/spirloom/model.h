@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,16 @@
 
 namespace spirloom {
 
+// What ModelOptions::tune found for one call. Times in nanoseconds, the least of several runs.
+struct TunedCall {
+  std::string call;      // e.g. "aten.convolution(f32[1,3,8,8], …) in buffer"
+  std::string node;      // the first that makes it
+  std::string rule;      // the kernel that is used without measurements
+  uint64_t rule_ns = 0;  // 0: it could not be measured
+  std::string kernel;    // the one to use: the rule's, unless another is faster by over 5 %
+  uint64_t ns = 0;
+};
+
 struct ModelOptions {
   // The storage of tensors that do not ask for one. kAuto chooses per device (buffer on a CPU
   // device).
@@ -25,6 +36,14 @@ struct ModelOptions {
   std::vector<std::string> kernels;
   // Records GPU timestamps around each dispatch, for Profile().
   bool profile = false;
+  // Measures first, in Load() and in a Resize() that prepares sizes, every kernel that can compute
+  // a call, on data of its own, and uses the fastest; so do later loads on the runtime's device, in
+  // this process and through RuntimeOptions::cache_dir in others (docs/running.md). Takes seconds;
+  // what else the device does meanwhile disturbs it. Fails with kUnsupported on a device without
+  // timestamps.
+  bool tune = false;
+  // Called for each call that `tune` measured, the `done`-th of `total`, on the loading thread.
+  std::function<void(const TunedCall& call, size_t done, size_t total)> on_tuned = {};
   // For how many sizes of its inputs a model keeps what it prepared (commands, descriptors).
   size_t kept_sizes = 8;
 };

@@ -40,8 +40,8 @@ struct RuntimeOptions {
   // An index into ListDevices() or a part of a device's name. Empty: the environment variable
   // SPIRLOOM_DEVICE, and without it the first of discrete, integrated, other, cpu.
   std::string device = {};
-  // Folder of the persistent pipeline cache. Empty: $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom.
-  // "none": no cache.
+  // Folder of the pipeline cache and of what ModelOptions::tune found. Empty:
+  // $XDG_CACHE_HOME/spirloom or ~/.cache/spirloom. "none": neither is read or written.
   std::string cache_dir = {};
   // Turns the Khronos validation layer on, synchronisation validation included. Each message is
   // counted and printed to stderr. Fails when the layer is not installed.
