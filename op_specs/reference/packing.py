@@ -44,9 +44,13 @@ def winograd_input(x: Array, padding: list[int], block: int) -> Array:
     images, channels, *size = x.shape
     edges = [(p, p + (n + 2 * p) % 2) for n, p in zip(size, padding, strict=True)]
     padded = np.pad(x, [(0, 0), (0, 0), *edges])
-    pieces = np.lib.stride_tricks.sliding_window_view(padded, (4, 4), axis=(2, 3))[:, :, ::2, ::2]
-    points = np.einsum("ir,nchwrs,js->ijcnhw", transform, pieces, transform)
-    tiles = points.reshape(16, channels, images * pieces.shape[2] * pieces.shape[3])
+    high, wide = (n // 2 - 1 for n in padded.shape[2:])
+    pieces = [
+        [padded[:, :, r : r + 2 * high - 1 : 2, s : s + 2 * wide - 1 : 2] for s in range(4)]
+        for r in range(4)
+    ]
+    points = np.einsum("ir,rsnchw,js->ijcnhw", transform, np.array(pieces), transform)
+    tiles = points.reshape(16, channels, images * high * wide)
     padded_tiles = np.pad(tiles, [(0, 0), (0, -channels % 4), (0, -tiles.shape[2] % block)])
     _, padded_channels, count = padded_tiles.shape
     return padded_tiles.reshape(16, padded_channels, count // block, block).transpose(2, 0, 1, 3)
@@ -56,5 +60,5 @@ def winograd_product(x: Array, weight: Array, padding: list[int], block: int) ->
     """[tiles / block, 16, block, O]: at each point of each tile the sums over channels."""
     tiles = winograd_input(x, padding, block)
     weights = winograd_weight(weight)
-    sums = np.einsum("bpct,opcl->bptol", tiles, weights)
+    sums: Array = np.einsum("bpct,opcl->bptol", tiles, weights)
     return sums.reshape(len(tiles), 16, block, len(weights) * 32)

@@ -35,10 +35,11 @@ struct MemoryPlan {
   uint64_t live_bytes = 0;           // the most that is needed at one step: no plan takes less
 };
 
-// Places one request after another, each into the smallest gap that holds it: the largest first, and
-// in other orders where that leaves bytes unused; takes time near to linear in the number of
-// requests unless very many live at once, where smaller ones then share nothing. Blocks are at most `max_block` bytes. The result depends on the requests alone and never
-// takes more than naive_bytes. Fails with kOutOfMemory for a request beyond `max_block`.
+// Places one request after another, each into the smallest gap that holds it: the largest first,
+// and in other orders where that leaves bytes unused; takes time near to linear in the number of
+// requests unless very many live at once, where smaller ones then share nothing. Blocks are at most
+// `max_block` bytes. The result depends on the requests alone and never takes more than
+// naive_bytes. Fails with kOutOfMemory for a request beyond `max_block`.
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block);
 
 }  // namespace spirloom::graph

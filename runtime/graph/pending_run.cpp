@@ -1,7 +1,8 @@
+#include "spirloom/pending_run.h"
+
 #include <utility>
 
 #include "runtime/graph/model_state.h"
-#include "spirloom/pending_run.h"
 
 namespace spirloom {
 
