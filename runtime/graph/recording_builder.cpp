@@ -44,8 +44,8 @@ class RecordingBuilder {
 
   Result<Recording> Build() {
     const graph::DeviceTraits traits = graph::DeviceTraits::Of(device());
-    if (state_.options.tune) {
-      SPIRLOOM_TRY(TuneKernels(state_.runtime, graph_, state_.options));
+    if (const Tuner* tuner = state_.options.tune; tuner != nullptr) {
+      SPIRLOOM_TRY(tuner->tune(state_.runtime, graph_, state_.options));
     }
     const graph::LoweringOptions lowering{.storage = state_.options.storage,
                                           .kernels = state_.options.kernels,

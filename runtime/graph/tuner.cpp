@@ -67,9 +67,9 @@ Result<std::optional<uint64_t>> LeastTime(ModelState& state, std::string_view va
   return least;
 }
 
-class Tuner {
+class KernelTuning {
  public:
-  Tuner(std::shared_ptr<RuntimeState> runtime, const ModelOptions& options)
+  KernelTuning(std::shared_ptr<RuntimeState> runtime, const ModelOptions& options)
       : runtime_(std::move(runtime)),
         options_(options),
         traits_(graph::DeviceTraits::Of(*runtime_->device)) {}
@@ -174,7 +174,16 @@ class Tuner {
 
 Status TuneKernels(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
                    const ModelOptions& options) {
-  return Tuner(runtime, options).Run(graph).While("tuning kernels");
+  return KernelTuning(runtime, options).Run(graph).While("tuning kernels");
 }
 
 }  // namespace spirloom::internal
+
+namespace spirloom {
+
+const internal::Tuner* MeasuredKernels() {
+  static constexpr internal::Tuner kTuner{&internal::TuneKernels};
+  return &kTuner;
+}
+
+}  // namespace spirloom

@@ -11,6 +11,12 @@
 
 namespace spirloom::internal {
 
+// What ModelOptions::tune points to: a pointer, so that only programs that tune link it.
+struct Tuner {
+  Status (*tune)(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
+                 const ModelOptions& options);
+};
+
 // Measures every distinct call of `graph`, which has no symbols left, that depends on the inputs
 // and that several kernels can compute, and adds what it finds to the runtime's tuning. Calls whose
 // kernel `options` names are left alone. A kernel that does not fit the device's memory is out of

@@ -93,7 +93,7 @@ class TunedModelTest : public ::testing::Test {
   // Loads with measurements; returns what they found.
   std::vector<TunedCall> Tune(ModelOptions options = {}) {
     std::vector<TunedCall> calls;
-    options.tune = true;
+    options.tune = MeasuredKernels();
     options.on_tuned = [&](const TunedCall& call, size_t done, size_t total) {
       calls.push_back(call);
       EXPECT_EQ(done, calls.size());

@@ -131,7 +131,7 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.storage = options.storage;
   model.kernels = options.kernels;
   model.profile = options.profile || !options.trace.empty();
-  model.tune = options.tune;
+  model.tune = options.tune ? MeasuredKernels() : nullptr;
   model.on_tuned = [&tuned, watched = isatty(STDERR_FILENO) != 0](const TunedCall& call,
                                                                   size_t done, size_t total) {
     tuned.push_back(call);

@@ -17,6 +17,10 @@
 
 namespace spirloom {
 
+namespace internal {
+struct Tuner;
+}
+
 // What ModelOptions::tune found for one call. Times in nanoseconds, the least of several runs.
 struct TunedCall {
   std::string call;      // e.g. "aten.convolution(f32[1,3,8,8], …) in buffer"
@@ -41,12 +45,15 @@ struct ModelOptions {
   // this process and through RuntimeOptions::cache_dir in others (docs/running.md). Takes seconds;
   // what else the device does meanwhile disturbs it. Fails with kUnsupported on a device without
   // timestamps.
-  bool tune = false;
+  const internal::Tuner* tune = nullptr;  // MeasuredKernels(), or none
   // Called for each call that `tune` measured, the `done`-th of `total`, on the loading thread.
   std::function<void(const TunedCall& call, size_t done, size_t total)> on_tuned = {};
   // For how many sizes of its inputs a model keeps what it prepared (commands, descriptors).
   size_t kept_sizes = 8;
 };
+
+// For ModelOptions::tune. Measuring is linked into programs that call this, and no others.
+const internal::Tuner* MeasuredKernels();
 
 // A size that varies from one Resize() to the next, e.g. "batch" between 1 and 8, both included.
 struct SymbolInfo {
