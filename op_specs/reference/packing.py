@@ -21,6 +21,21 @@ def pack_linear_weight(weight: Array) -> Array:
     return np.pad(weight.reshape(out, -1), [(0, -out % 8), (0, 0)]).T
 
 
+def pack_row_tiles(x: Array) -> Array:
+    """[…, depth] to [rows / 32, depth / 4, 32, 4], rows padded to 32s."""
+    depth = x.shape[-1]
+    rows = int(np.prod(x.shape[:-1]))
+    padded = np.pad(x.reshape(rows, depth), [(0, -rows % 32), (0, 0)])
+    return padded.reshape(len(padded) // 32, 32, depth // 4, 4).transpose(0, 2, 1, 3)
+
+
+def pack_column_tiles(x: Array) -> Array:
+    """[depth, columns] to [columns / 32, depth, 32], columns padded to 32s."""
+    depth, columns = x.shape
+    padded = np.pad(x, [(0, 0), (0, -columns % 32)])
+    return padded.reshape(depth, padded.shape[1] // 32, 32).transpose(1, 0, 2)
+
+
 def pack_recurrent_weight(weight: Array, gates: int) -> Array:
     """[gates units, in] to [in, units, gates], of several gates 4."""
     units, depth = len(weight) // gates, weight.shape[1]
