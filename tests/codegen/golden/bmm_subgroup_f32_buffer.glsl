@@ -3,7 +3,7 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
-// Four elements of a row of left; those beyond its end are zero.
+// Four elements of a row of left (which is its place in the first step of its tile); those beyond its end are zero.
 vec4 left_at(int row_start, int k) {
   ivec4 i = min(ivec4(k) + ivec4(0, 1, 2, 3), ivec4(depth - 1));
   vec4 v = vec4(a_at(row_start + i.x), a_at(row_start + i.y), a_at(row_start + i.z), a_at(row_start + i.w));
