@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads held-out handwritten digits on Vulkan and compares with PyTorch (`./dev demo`).
 
-Imports digits.onnx in f32 and in f16, runs every held-out image on both storages through
+Imports digits.onnx in f32 and in f16, runs every held-out image in every storage through
 spirloom-run, and prints accuracy, agreement, times, some digits and a profile. Exits with 1 when an
 f32 run disagrees with PyTorch on any image, or in any logit by more than 1e-4.
 """
@@ -149,7 +149,7 @@ def demonstrate(tools: Tools) -> bool:
     outcomes = [
         measure(tools, model, precision, storage)
         for precision, model in models.items()
-        for storage in ("buffer", "texture3d")
+        for storage in ("buffer", "texture3d", "texture2d")
     ]
     device = outcomes[0].stats["device"]
     pytorch = (data.logits.argmax(axis=1) == data.labels).mean()
