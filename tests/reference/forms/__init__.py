@@ -11,8 +11,13 @@ NO_COUNTERPART = {
     "spirloom.copy": "moves between storages, which PyTorch does not have",
     "spirloom.gru_layer": "part of a layer; the importer's tests compare whole ones with torch.nn",
     "spirloom.lstm_layer": "as spirloom.gru_layer",
+    "spirloom.pack_column_tiles": "the layout of our own kernels",
     "spirloom.pack_conv2d_weight": "the layout of our own kernels",
     "spirloom.pack_linear_weight": "the layout of our own kernels",
     "spirloom.pack_recurrent_weight": "the layout of our own kernels",
+    "spirloom.pack_row_tiles": "the layout of our own kernels",
     "spirloom.rnn_layer": "as spirloom.gru_layer",
+    "spirloom.winograd_input": "a step of Winograd's convolution, which is compared as a whole",
+    "spirloom.winograd_product": "as spirloom.winograd_input",
+    "spirloom.winograd_weight": "as spirloom.winograd_input",
 }
