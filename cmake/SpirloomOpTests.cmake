@@ -13,6 +13,9 @@ function(spirloom_add_op_tests name library)
     message(FATAL_ERROR
       "spirloom_add_op_tests(${name}): unexpected arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
+  if(NOT TARGET GTest::gtest)  # a project that takes Spirloom in builds none of its tests
+    spirloom_find(GTest libgtest-dev GTest::gtest)
+  endif()
   set(cases "${CMAKE_CURRENT_BINARY_DIR}/${name}.slcases")
   _spirloom_add_op_cases(${name} ${library} "${cases}")
 
