@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from codegen.expr import operations as ops
 from codegen.expr.types import (
@@ -26,14 +26,21 @@ _SIZELESS = (
 )
 
 
+def packed_constants(op: Op, kernels: Iterable[Kernel]) -> set[str]:
+    """The tensors that the kernels pack and that are weights: all but the op's first one."""
+    first = next((arg.name for arg in op.args if arg.type.is_tensor), None)
+    packed = {x.name for kernel in kernels for x in kernel.operands if x.pack is not None}
+    return packed - {first}
+
+
 def follows_shapes(op: Op) -> bool:
     """Whether more than push constants and dispatch sizes follows the shapes of a call.
 
-    That is the choice of a kernel, the number of dispatches or a specialisation constant. A tensor
-    that a kernel packs is a constant, whose shape stays.
+    That is the choice of a kernel, the number of dispatches or a specialisation constant. Packed
+    weights keep their shapes.
     """
     lets = {step.name: step.value for step in op.steps if isinstance(step, Let)}
-    packed = {x.name for kernel in op.kernels for x in kernel.operands if x.pack is not None}
+    packed = packed_constants(op, op.kernels)
     return any(
         _reads_size(expression, lets, packed)
         for kernel in op.kernels

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from codegen import Arg
+from codegen.dynamic import packed_constants
 from spirloom.casegen.arrays import Arrays, items_of
 from spirloom.casegen.case_pack import NamedArray
 from spirloom.casegen.expand import Run
@@ -22,7 +23,7 @@ class CaseGraph:
 
 
 def build_graph(run: Run, arrays: Arrays) -> CaseGraph:
-    """The op's call on graph inputs; on constants where a kernel packs them, or the case says."""
+    """The op's call on graph inputs; on constants where a kernel packs weights, or the case says."""
     graph = Graph(producer=PRODUCER)
     inputs: list[NamedArray] = []
     args = tuple(_arg_value(run, arg, arrays, graph, inputs) for arg in run.op.args)
@@ -59,7 +60,7 @@ def _arg_value(
 
 
 def _constants(run: Run, arg: Arg) -> list[bool]:
-    packed = any(x.name == arg.name and x.pack is not None for x in run.variant.kernel.operands)
+    packed = arg.name in packed_constants(run.op, [run.variant.kernel])
     items = (item for _, item in items_of(run, arg))
     return [packed if item.constant is None else item.constant for item in items]
 
