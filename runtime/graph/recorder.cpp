@@ -40,24 +40,16 @@ VkImageMemoryBarrier ToGeneral(VkImage image) {
   return barrier;
 }
 
-std::span<const ops::BindingType> TypesOf(const Dispatch& dispatch, const Plan& plan) {
-  return ops::BindingTypesOf(*plan.nodes[dispatch.node].variant.row);
-}
-
-vulkan::Descriptor DescriptorOf(uint32_t tensor, ops::BindingType type,
-                                const RecorderResources& resources) {
-  vulkan::Descriptor descriptor;
-  descriptor.type = type;
+// Adds to `views` what the descriptor refers to.
+Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, ops::BindingType type,
+                                        const RecorderResources& resources,
+                                        std::vector<vulkan::BufferView>& views) {
   const TensorResource* resource = tensor == kNoTensor ? nullptr : resources.store.Find(tensor);
-  if (resource == nullptr) {
-    descriptor.buffer = resources.dummy.handle();
-  } else if (resource->buffer) {
-    descriptor.buffer = resource->buffer->handle();
-    descriptor.offset = resource->buffer->offset();
-  } else {
-    descriptor.view = resource->image->view();
+  if (resource != nullptr && resource->image) {
+    return vulkan::Descriptor{.type = type, .view = resource->image->view()};
   }
-  return descriptor;
+  const vulkan::Buffer& buffer = resource == nullptr ? resources.dummy : *resource->buffer;
+  return vulkan::BufferDescriptor(buffer, type, views);
 }
 
 }  // namespace
@@ -67,23 +59,28 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
                                           const RecorderResources& resources) {
   vulkan::DescriptorCounts counts;
   for (const Dispatch& dispatch : dispatches) {
-    if (dispatch.pipeline != kBufferCopy) counts.Add(TypesOf(dispatch, resources.plan));
+    if (dispatch.pipeline != kBufferCopy) {
+      counts.Add(resources.pipeline(dispatch.pipeline).bindings());
+    }
   }
   if (counts.sets == 0) counts.sets = counts.storage_buffers = 1;
   SPIRLOOM_TRY_ASSIGN(vulkan::DescriptorPool pool, vulkan::DescriptorPool::Create(device, counts));
-  DescriptorSets result{std::move(pool), {}};
+  DescriptorSets result{std::move(pool), {}, {}};
   for (const Dispatch& dispatch : dispatches) {
     if (dispatch.pipeline == kBufferCopy) {
       result.sets.push_back(VK_NULL_HANDLE);
       continue;
     }
-    const std::span<const ops::BindingType> types = TypesOf(dispatch, resources.plan);
+    const vulkan::ComputePipeline& pipeline = resources.pipeline(dispatch.pipeline);
     std::vector<vulkan::Descriptor> descriptors;
     for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
-      descriptors.push_back(DescriptorOf(dispatch.tensors[i], types[i], resources));
+      SPIRLOOM_TRY_ASSIGN(
+          const vulkan::Descriptor descriptor,
+          DescriptorOf(dispatch.tensors[i], pipeline.bindings()[i], resources, result.views));
+      descriptors.push_back(descriptor);
     }
     SPIRLOOM_TRY_ASSIGN(const VkDescriptorSet set,
-                        result.pool.Allocate(resources.pipeline(dispatch.pipeline).layout().set));
+                        result.pool.Allocate(pipeline.layout().set));
     vulkan::UpdateDescriptorSet(device, set, descriptors);
     result.sets.push_back(set);
   }

@@ -27,9 +27,11 @@ struct RecorderResources {
   const vulkan::Buffer& dummy;
 };
 
-// The descriptor sets for dispatches, in their order; VK_NULL_HANDLE for copies.
+// The descriptor sets for dispatches, in their order; VK_NULL_HANDLE for copies. They refer to the
+// views.
 struct DescriptorSets {
   vulkan::DescriptorPool pool;
+  std::vector<vulkan::BufferView> views;
   std::vector<VkDescriptorSet> sets;
 };
 

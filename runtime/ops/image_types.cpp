@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/ops/spirv_words.h"
+
 namespace spirloom::ops {
 namespace {
 
-// Of the SPIR-V specification, which the runtime needs no headers for otherwise.
-constexpr size_t kHeaderWords = 5;
-constexpr uint32_t kOpTypeImage = 25;
-constexpr uint32_t kOpTypePointer = 32;
-constexpr uint32_t kOpFunction = 54;
-constexpr uint32_t kOpVariable = 59;
-constexpr uint32_t kOpDecorate = 71;
-constexpr uint32_t kDecorationBinding = 33;
-constexpr uint32_t kDim2D = 1;
-constexpr uint32_t kDim3D = 2;
+using namespace spirv;  // NOLINT(google-build-using-namespace): the specification's names
 
 // Reads a module's declarations in their order: decorations, types, variables.
 class ImageTypeSetter {
@@ -62,6 +55,10 @@ Storage StorageOf(BindingType type) {
     case BindingType::kStorageImage2DArray:
       return Storage::kTexture2D;
     case BindingType::kStorageBuffer:
+    case BindingType::kTexelsF32:
+    case BindingType::kTexelsF32Vec4:
+    case BindingType::kTexelsI32:
+    case BindingType::kTexelsI32Vec4:
       break;
   }
   return Storage::kBuffer;
@@ -85,13 +82,11 @@ bool HasLayeredImages(std::span<const BindingType> bindings) {
 
 void SetImageTypes(std::span<uint32_t> module, std::span<const BindingType> bindings) {
   ImageTypeSetter setter(bindings);
-  for (size_t i = kHeaderWords; i < module.size();) {
-    const size_t length = module[i] >> 16;
-    const uint32_t opcode = module[i] & 0xffff;
-    if (length == 0 || length > module.size() - i || opcode == kOpFunction) return;
-    setter.Visit(opcode, module.subspan(i, length));
-    i += length;
-  }
+  ForEachInstruction(module, [&](uint32_t opcode, std::span<uint32_t> words) {
+    if (opcode == kOpFunction) return false;
+    setter.Visit(opcode, words);
+    return true;
+  });
 }
 
 }  // namespace spirloom::ops

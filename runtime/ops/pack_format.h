@@ -48,8 +48,13 @@ enum class BindingType : uint8_t {
   kStorageImage3D = 2,
   kSampledImage2DArray = 3,
   kStorageImage2DArray = 4,
+  // In no pack: storage buffers that a device reads as texels (runtime/ops/texel_reads.h).
+  kTexelsF32 = 5,
+  kTexelsF32Vec4 = 6,
+  kTexelsI32 = 7,
+  kTexelsI32Vec4 = 8,
 };
-inline constexpr uint8_t kBindingTypeCount = 5;
+inline constexpr uint8_t kBindingTypeCount = 5;  // of packs
 
 // What a module needs of a device beyond Vulkan 1.1; bits of VariantRow::needs. Names in op specs
 // (`needs`) are these in snake case without the k: storage_buffer_16bit …

@@ -5,6 +5,15 @@
 #include "runtime/error.h"
 
 namespace spirloom::vulkan {
+namespace {
+
+VkFormat TexelFormat(ops::BindingType type) {
+  if (type == ops::BindingType::kTexelsF32) return VK_FORMAT_R32_SFLOAT;
+  if (type == ops::BindingType::kTexelsF32Vec4) return VK_FORMAT_R32G32B32A32_SFLOAT;
+  return type == ops::BindingType::kTexelsI32 ? VK_FORMAT_R32_SINT : VK_FORMAT_R32G32B32A32_SINT;
+}
+
+}  // namespace
 
 Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, VkDeviceSize margin) {
   if (size == 0) return Error(StatusCode::kInvalidArgument, {"A buffer of 0 bytes is asked for."});
@@ -18,8 +27,8 @@ Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, Vk
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = size + 2 * margin;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   VkBuffer handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
@@ -50,6 +59,23 @@ Status Buffer::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
       "vkBindBufferMemory"));
   if (memory.mapped() != nullptr) mapped_ = memory.mapped() + offset + margin_;
   return {};
+}
+
+Result<BufferView> BufferView::Create(const Buffer& buffer, ops::BindingType type) {
+  const Device& device = buffer.device();
+  VkBufferViewCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+  info.buffer = buffer.handle();
+  info.format = TexelFormat(type);
+  info.offset = buffer.offset();
+  info.range = buffer.size();
+  VkBufferView handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(ToStatus(
+      device.fn().vkCreateBufferView(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      "vkCreateBufferView"));
+  BufferView view;
+  view.handle_ = {device, handle};
+  return view;
 }
 
 }  // namespace spirloom::vulkan

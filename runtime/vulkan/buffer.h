@@ -4,18 +4,19 @@
 #include <cstddef>
 
 #include "runtime/vulkan/device.h"
+#include "runtime/ops/pack_format.h"
 #include "runtime/vulkan/memory.h"
 
 namespace spirloom::vulkan {
 
-// A storage and transfer buffer, with its own memory or at an offset into shared memory. Freed on
+// A storage, texel and transfer buffer, with its own memory or at an offset into shared memory. Freed on
 // destruction; the GPU must be done with it.
 class Buffer {
  public:
   // A buffer of `size` > 0 bytes with memory of its own. Fails with kOutOfMemory, naming the size.
   static Result<Buffer> Create(const Device& device, VkDeviceSize size, MemoryUse use);
   // A buffer without memory; Bind() comes next. `margin` bytes, a multiple of
-  // minStorageBufferOffsetAlignment, lie unused on both sides of it in its VkBuffer.
+  // minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment, lie unused on both sides of it in its VkBuffer.
   static Result<Buffer> CreateUnbound(const Device& device, VkDeviceSize size,
                                       VkDeviceSize margin = 0);
 
@@ -23,6 +24,7 @@ class Buffer {
   // requirements().alignment.
   Status Bind(const DeviceMemory& memory, VkDeviceSize offset);
 
+  const Device& device() const { return handle_.device(); }
   VkBuffer handle() const { return handle_.get(); }
   // Where byte 0 lies in the VkBuffer.
   VkDeviceSize offset() const { return margin_; }
@@ -40,6 +42,20 @@ class Buffer {
   VkDeviceSize margin_ = 0;
   VkMemoryRequirements requirements_{};
   std::byte* mapped_ = nullptr;
+};
+
+// A buffer that kernels read as texels. Freed on destruction; the GPU must be done with it.
+class BufferView {
+ public:
+  // All of `buffer`, whose size is a multiple of 16, in texels of `type`. The buffer has memory and
+  // outlives the view.
+  static Result<BufferView> Create(const Buffer& buffer, ops::BindingType type);
+
+  VkBufferView handle() const { return handle_.get(); }
+
+ private:
+  BufferView() = default;
+  DeviceHandle<VkBufferView, &VolkDeviceTable::vkDestroyBufferView> handle_;
 };
 
 }  // namespace spirloom::vulkan

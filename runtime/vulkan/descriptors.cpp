@@ -22,8 +22,9 @@ Status CheckLimits(const Device& device, std::span<const ops::BindingType> types
   };
   SPIRLOOM_TRY(
       check(counts.storage_buffers, limits.maxPerStageDescriptorStorageBuffers, "storage buffers"));
-  SPIRLOOM_TRY(
-      check(counts.sampled_images, limits.maxPerStageDescriptorSampledImages, "sampled images"));
+  SPIRLOOM_TRY(check(counts.sampled_images + counts.texel_buffers,
+                     limits.maxPerStageDescriptorSampledImages,
+                     "sampled images and texel buffers"));
   return check(counts.storage_images, limits.maxPerStageDescriptorStorageImages, "storage images");
 }
 
@@ -37,6 +38,11 @@ VkDescriptorType ToDescriptorType(ops::BindingType type) {
     case ops::BindingType::kStorageImage3D:
     case ops::BindingType::kStorageImage2DArray:
       return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case ops::BindingType::kTexelsF32:
+    case ops::BindingType::kTexelsF32Vec4:
+    case ops::BindingType::kTexelsI32:
+    case ops::BindingType::kTexelsI32Vec4:
+      return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
     case ops::BindingType::kStorageBuffer:
       break;
   }
@@ -101,15 +107,17 @@ void DescriptorCounts::Add(std::span<const ops::BindingType> types) {
   storage_buffers += count(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
   sampled_images += count(VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE);
   storage_images += count(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE);
+  texel_buffers += count(VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
 }
 
 Result<DescriptorPool> DescriptorPool::Create(const Device& device,
                                               const DescriptorCounts& counts) {
   // A pool must have room for at least one set and one descriptor.
-  const std::array<VkDescriptorPoolSize, 3> sizes = {
+  const std::array<VkDescriptorPoolSize, 4> sizes = {
       {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(counts.storage_buffers, 1U)},
        {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, std::max(counts.sampled_images, 1U)},
-       {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, std::max(counts.storage_images, 1U)}}};
+       {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, std::max(counts.storage_images, 1U)},
+       {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, std::max(counts.texel_buffers, 1U)}}};
   VkDescriptorPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   info.maxSets = std::max(counts.sets, 1U);
@@ -137,6 +145,17 @@ Result<VkDescriptorSet> DescriptorPool::Allocate(VkDescriptorSetLayout layout) {
   return set;
 }
 
+Result<Descriptor> BufferDescriptor(const Buffer& buffer, ops::BindingType type,
+                                    std::vector<BufferView>& views) {
+  Descriptor descriptor{.type = type, .buffer = buffer.handle(), .offset = buffer.offset()};
+  if (ToDescriptorType(type) == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER) {
+    SPIRLOOM_TRY_ASSIGN(BufferView view, BufferView::Create(buffer, type));
+    descriptor.texels = view.handle();
+    views.push_back(std::move(view));
+  }
+  return descriptor;
+}
+
 void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,
                          std::span<const Descriptor> descriptors) {
   if (descriptors.empty()) return;
@@ -154,6 +173,7 @@ void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,
     writes[i].descriptorType = ToDescriptorType(descriptor.type);
     writes[i].pBufferInfo = &buffers[i];
     writes[i].pImageInfo = &images[i];
+    writes[i].pTexelBufferView = &descriptor.texels;
   }
   device.counters().descriptor_updates.fetch_add(1);
   device.fn().vkUpdateDescriptorSets(device.handle(), static_cast<uint32_t>(writes.size()),

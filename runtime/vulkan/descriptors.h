@@ -1,4 +1,4 @@
-// Descriptor set layouts, pools and updates for sets of storage buffers and images.
+// Descriptor set layouts, pools and updates for sets of buffers and images.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_
 #define SPIRLOOM_RUNTIME_VULKAN_DESCRIPTORS_H_
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/ops/pack_format.h"
+#include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/device.h"
 
 namespace spirloom::vulkan {
@@ -50,6 +51,7 @@ struct DescriptorCounts {
   uint32_t storage_buffers = 0;
   uint32_t sampled_images = 0;
   uint32_t storage_images = 0;
+  uint32_t texel_buffers = 0;
 
   // Counts one more set with these bindings.
   void Add(std::span<const ops::BindingType> types);
@@ -67,14 +69,20 @@ class DescriptorPool {
   DeviceHandle<VkDescriptorPool, &VolkDeviceTable::vkDestroyDescriptorPool> handle_;
 };
 
-// What one binding refers to: `buffer` (a byte range) or `view`, by `type`.
+// What one binding refers to: `buffer` (a byte range), `view` or `texels`, by `type`.
 struct Descriptor {
   ops::BindingType type = ops::BindingType::kStorageBuffer;
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;  // a multiple of minStorageBufferOffsetAlignment
   VkDeviceSize range = VK_WHOLE_SIZE;
   VkImageView view = VK_NULL_HANDLE;
+  VkBufferView texels = VK_NULL_HANDLE;
 };
+
+// The descriptor of all of a buffer, bound as `type`: a storage buffer or texels, whose view is
+// added to `views` and must live as long as the descriptor.
+Result<Descriptor> BufferDescriptor(const Buffer& buffer, ops::BindingType type,
+                                    std::vector<BufferView>& views);
 
 // Writes binding i of `set` from descriptors[i].
 void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,

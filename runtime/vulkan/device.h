@@ -49,6 +49,12 @@ class Device {
   uint64_t capabilities() const { return capabilities_; }
   uint32_t queue_family() const { return *physical_.queue_family; }
   bool unified_memory() const { return physical_.unified_memory(); }
+  // Whether kernels should read buffers as texels: software devices fetch those faster. Views of
+  // single numbers must reach as far as storage buffers do.
+  bool prefers_texels() const {
+    return physical_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+           uint64_t{limits().maxTexelBufferElements} * 4 >= limits().maxStorageBufferRange;
+  }
   DeviceCounters& counters() const { return counters_; }
 
   // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/error.h"
+#include "runtime/ops/texel_reads.h"
 #include "runtime/vulkan/parallel_for.h"
 
 namespace spirloom::vulkan {
@@ -14,12 +15,10 @@ namespace {
 
 using ShaderModule = DeviceHandle<VkShaderModule, &VolkDeviceTable::vkDestroyShaderModule>;
 
-Result<ShaderModule> CreateShaderModule(const Device& device, const PipelineDesc& desc) {
-  SPIRLOOM_TRY_ASSIGN(const std::vector<uint32_t> spirv,
-                      ops::ReadModule(desc.module, desc.bindings));
+Result<ShaderModule> CreateShaderModule(const Device& device, std::span<const uint32_t> spirv) {
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  info.codeSize = spirv.size() * sizeof(uint32_t);
+  info.codeSize = spirv.size_bytes();
   info.pCode = spirv.data();
   VkShaderModule handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
@@ -72,8 +71,12 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
                                                 VkPipelineCache cache, const PipelineDesc& desc) {
   SPIRLOOM_TRY(CheckWorkgroup(device, desc));
   ComputePipeline pipeline;
-  SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(desc.bindings, desc.push_bytes));
-  SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, desc));
+  SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, ops::ReadModule(desc.module, desc.bindings));
+  pipeline.bindings_ = device.prefers_texels()
+                           ? ops::ReadAsTexels(spirv, desc.bindings)
+                           : std::vector(desc.bindings.begin(), desc.bindings.end());
+  SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(pipeline.bindings_, desc.push_bytes));
+  SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, spirv));
   const Specialization specialization(desc);
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;

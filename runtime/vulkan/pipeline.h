@@ -32,11 +32,14 @@ class ComputePipeline {
 
   VkPipeline handle() const { return handle_.get(); }
   const BindingLayout& layout() const { return layout_; }
+  // What to bind: the desc's bindings, or texels of them on a device that prefers those.
+  std::span<const ops::BindingType> bindings() const { return bindings_; }
 
  private:
   ComputePipeline() = default;
   DeviceHandle<VkPipeline, &VolkDeviceTable::vkDestroyPipeline> handle_;
   BindingLayout layout_;
+  std::vector<ops::BindingType> bindings_;
 };
 
 // Creates pipelines on all cores; result i is from descs[i]. The error is that of the first in

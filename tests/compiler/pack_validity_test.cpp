@@ -1,7 +1,9 @@
 // What the library embeds, whatever build or cache it came from: every module is valid SPIR-V for
-// its target, and has no barrier that an invocation may miss.
+// its target, as it is and when it reads buffers as texels, and has no barrier that an invocation
+// may miss.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "compiler/uniformity.h"
 #include "runtime/ops/image_types.h"
 #include "runtime/ops/shader_pack.h"
+#include "runtime/ops/texel_reads.h"
 #include "spirloom/library.h"
 
 namespace spirloom::compiler {
@@ -31,6 +34,21 @@ TEST(PackValidity, EveryModuleIsValid) {
     EXPECT_TRUE(FindDivergentBarriers(module).empty())
         << pack->Name(row) << " has a barrier in divergent control flow.";
   }
+}
+
+TEST(PackValidity, EveryModuleIsValidWithTexels) {
+  const auto pack = ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent);
+  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  size_t rewritten = 0;
+  for (const ops::VariantRow& row : pack->variants()) {
+    std::vector<uint32_t> module = pack->ReadSpirv(row).value();
+    const auto bindings = ops::ReadAsTexels(module, ops::BindingTypesOf(row));
+    if (std::ranges::equal(bindings, ops::BindingTypesOf(row))) continue;
+    ++rewritten;
+    const Status status = Validate(module, TargetOf(row));
+    EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
+  }
+  EXPECT_GT(rewritten, pack->variants().size() / 5) << "Most have 32-bit inputs in buffers.";
 }
 
 }  // namespace

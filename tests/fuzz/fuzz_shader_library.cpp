@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "runtime/ops/call_formulas.h"
+#include "runtime/ops/image_types.h"
 #include "runtime/ops/op_index.h"
+#include "runtime/ops/texel_reads.h"
 
 namespace {
 
@@ -37,8 +39,10 @@ void ReadModules(const ShaderPack& pack) {
   for (const VariantRow& row : pack.variants()) {
     Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
     Require(pack.Find(row.key) == &row);
-    const auto spirv = pack.ReadSpirv(row);
+    auto spirv = pack.ReadSpirv(row);
     Require(spirv.ok() ? (*spirv)[0] == kSpirvMagic : !spirv.status().message().empty());
+    if (!spirv.ok()) continue;
+    Require(ReadAsTexels(*spirv, BindingTypesOf(row)).size() == row.binding_count);
   }
 }
 

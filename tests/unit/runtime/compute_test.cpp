@@ -39,11 +39,16 @@ struct ScaleJob {
                                                  .workgroup = {32, 1, 1},
                                                  .constants = {scale}}));
     DescriptorCounts counts;
-    counts.Add(kBindings);
+    counts.Add(pipeline.bindings());
     SPIRLOOM_TRY_ASSIGN(DescriptorPool pool, DescriptorPool::Create(device, counts));
     SPIRLOOM_TRY_ASSIGN(const VkDescriptorSet set, pool.Allocate(pipeline.layout().set));
-    const std::array<Descriptor, 2> descriptors = {
-        {{.buffer = source.handle()}, {.buffer = target.handle()}}};
+    std::vector<BufferView> views;
+    std::vector<Descriptor> descriptors;
+    for (const Buffer* buffer : {&source, &target}) {
+      const ops::BindingType type = pipeline.bindings()[descriptors.size()];
+      SPIRLOOM_TRY_ASSIGN(const Descriptor descriptor, BufferDescriptor(*buffer, type, views));
+      descriptors.push_back(descriptor);
+    }
     UpdateDescriptorSet(device, set, descriptors);
     SPIRLOOM_TRY_ASSIGN(CommandBuffer commands, CommandBuffer::Create(device));
     SPIRLOOM_TRY(commands.Begin());
@@ -54,8 +59,8 @@ struct ScaleJob {
     commands.Barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                      std::span(&kWriteToRead, 1), {}, {});
     SPIRLOOM_TRY(commands.End());
-    return ScaleJob{std::move(source), std::move(target), std::move(pipeline), std::move(pool),
-                    std::move(commands)};
+    return ScaleJob{std::move(source), std::move(target), std::move(views), std::move(pipeline),
+                    std::move(pool), std::move(commands)};
   }
 
   void Fill(int32_t first) {
@@ -72,6 +77,7 @@ struct ScaleJob {
 
   Buffer source;
   Buffer target;
+  std::vector<BufferView> views;
   ComputePipeline pipeline;
   DescriptorPool pool;
   CommandBuffer commands;

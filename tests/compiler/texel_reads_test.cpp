@@ -1,0 +1,110 @@
+// Which buffers of a module become texels, and that what comes out is a module.
+#include "runtime/ops/texel_reads.h"
+
+#include <gmock/gmock.h>
+
+#include "compiler/glsl_to_spirv.h"
+#include "compiler/optimize.h"
+#include "compiler/reflect.h"
+#include "tests/compiler/fixture.h"
+
+namespace spirloom::compiler {
+namespace {
+
+using ops::BindingType;
+using testing::ElementsAre;
+
+constexpr BindingType kBuffer = BindingType::kStorageBuffer;
+
+class TexelReads : public testing::Test {
+ protected:
+  // Rewrites the module of a shader with this block and these statements.
+  std::vector<BindingType> Rewrite(const std::string& x, const std::string& body) {
+    parts_.bindings = "layout(set = 0, binding = 0, std430) " + x +
+                      ";\nlayout(set = 0, binding = 1, std430) writeonly buffer y_block "
+                      "{ vec4 y_data[]; };\n";
+    parts_.body = body;
+    const GlslResult compiled = GlslToSpirv(parts_.Text(), "test.glsl", Target::kVulkan11);
+    for (const GlslError& error : compiled.errors) ADD_FAILURE() << error.where << error.message;
+    module_ = Optimize(compiled.words, Target::kVulkan11).value();
+    const std::vector<uint32_t> before = module_;
+    auto bindings = ops::ReadAsTexels(module_, std::vector<BindingType>(2, kBuffer));
+    const Status valid = Validate(module_, Target::kVulkan11);
+    EXPECT_TRUE(valid.ok()) << valid.message();
+    EXPECT_EQ(module_ == before, bindings[0] == kBuffer);
+    return bindings;
+  }
+
+  GlslParts parts_;
+  std::vector<uint32_t> module_;
+};
+
+TEST_F(TexelReads, NumbersOneByOne) {
+  EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
+                      "y_data[i] = vec4(x_data[i] * SCALE + x_data[i + 1]);"),
+              ElementsAre(BindingType::kTexelsF32, kBuffer));
+  EXPECT_THAT(Rewrite("readonly buffer x_block { int x_data[]; }",
+                      "y_data[i] = vec4(x_data[i]) * SCALE;"),
+              ElementsAre(BindingType::kTexelsI32, kBuffer));
+}
+
+TEST_F(TexelReads, NumbersByFours) {
+  EXPECT_THAT(Rewrite("readonly buffer x_block { vec4 x_data[]; }",
+                      "y_data[i] = x_data[i] * SCALE + x_data[i + 1].y + x_data[i][sizes[0]];"),
+              ElementsAre(BindingType::kTexelsF32Vec4, kBuffer));
+  EXPECT_THAT(Rewrite("readonly buffer x_block { ivec4 x_data[]; }",
+                      "y_data[i] = vec4(x_data[i]) * SCALE;"),
+              ElementsAre(BindingType::kTexelsI32Vec4, kBuffer));
+}
+
+TEST_F(TexelReads, ShaderReadsAnImageThen) {
+  Rewrite("readonly buffer x_block { float x_data[]; }", "y_data[i] = vec4(x_data[i] * SCALE);");
+  const Reflection reflection = Reflect(module_).value();
+  ASSERT_EQ(reflection.bindings.size(), 2u);
+  EXPECT_EQ(reflection.bindings[0].type, "sampled_image");  // of dimension "Buffer"
+  EXPECT_EQ(reflection.bindings[1].type, "storage_buffer");
+}
+
+TEST_F(TexelReads, WhatIsWrittenStaysABuffer) {
+  EXPECT_THAT(Rewrite("buffer x_block { float x_data[]; }",
+                      "y_data[i] = vec4(x_data[i] * SCALE); x_data[i] = 0.0;"),
+              ElementsAre(kBuffer, kBuffer));
+}
+
+TEST_F(TexelReads, OtherTypesAndUsesStay) {
+  EXPECT_THAT(Rewrite("readonly buffer x_block { uint x_data[]; }",
+                      "y_data[i] = vec4(x_data[i]) * SCALE;"),
+              ElementsAre(kBuffer, kBuffer));
+  EXPECT_THAT(Rewrite("readonly buffer x_block { vec2 x_data[]; }",
+                      "y_data[i] = x_data[i].xyxy * SCALE;"),
+              ElementsAre(kBuffer, kBuffer));
+  EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
+                      "y_data[i] = vec4(x_data[i] * SCALE + float(x_data.length()));"),
+              ElementsAre(kBuffer, kBuffer));
+  EXPECT_THAT(Rewrite("buffer x_block { int x_data[]; }",
+                      "y_data[i] = vec4(atomicAdd(x_data[0], 1)) * SCALE;"),
+              ElementsAre(kBuffer, kBuffer));
+}
+
+TEST_F(TexelReads, TwoViewsOfABindingStay) {
+  EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; };\n"
+                      "layout(set = 0, binding = 0, std430) readonly buffer wide_block "
+                      "{ vec4 wide[]; }",
+                      "y_data[i] = wide[i] * SCALE + x_data[i];"),
+              ElementsAre(kBuffer, kBuffer));
+}
+
+TEST_F(TexelReads, BrokenModulesStayAsTheyAre) {
+  Rewrite("buffer x_block { float x_data[]; }",
+          "y_data[i] = vec4(x_data[i] * SCALE); x_data[i] = 0.0;");
+  for (size_t size = 0; size < module_.size(); ++size) {
+    std::vector<uint32_t> cut(module_.begin(), module_.begin() + static_cast<ptrdiff_t>(size));
+    const std::vector<uint32_t> before = cut;
+    EXPECT_THAT(ops::ReadAsTexels(cut, std::vector<BindingType>(2, kBuffer)),
+                ElementsAre(kBuffer, kBuffer));
+    EXPECT_EQ(cut, before);
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::compiler
