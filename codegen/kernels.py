@@ -42,6 +42,7 @@ _SIDECAR_KEYS = (
     "workgroup",
     "grid",
     "repeat",
+    "joined_at",
     "needs",
     "portable",
 )
@@ -82,6 +83,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         workgroup=_workgroup(fields),
         grid=_grid(fields, dispatch, own.node.position),
         repeat=repeat,
+        joined_at=_optional(fields, "joined_at", dispatch, Kind.INT),
         needs=frozenset(as_word(item, Capability, "Capability") for item in fields.items("needs")),
         portable=fields.flag("portable", True),
         position=name.position if own.get("name") else own.node.position,

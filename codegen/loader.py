@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from codegen.cases import load_case, load_tolerance
 from codegen.errors import Diagnostic, ErrorList, Position, SpecError
-from codegen.expr.types import Kind, Variable
+from codegen.expr.check import parse
+from codegen.expr.types import Expr, Kind, Variable
 from codegen.fields import Fields, as_scalar, as_sequence, check_name
 from codegen.kernels import load_kernel
 from codegen.op import Op
@@ -28,6 +29,7 @@ _KEYS = (
     "checks",
     "outputs",
     "view_of",
+    "view_at",
     "fused_from",
     "kernel",
     "kernels",
@@ -100,6 +102,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         steps=signature.steps,
         outputs=signature.outputs,
         view_of=_view_of(fields, signature),
+        view_at=_view_at(fields, signature),
         fused_from=tuple(as_scalar(item, "an op").text for item in fields.items("fused_from")),
         kernels=kernels,
         variants=(),
@@ -156,6 +159,15 @@ def _view_of(fields: Fields, signature: Signature) -> int | None:
     if not isinstance(variable, Variable) or variable.kind is not Kind.TENSOR or arg is None:
         raise SpecError.at(scalar.position, f"'{scalar.text}' is not a tensor argument.")
     return arg.index
+
+
+def _view_at(fields: Fields, signature: Signature) -> Expr | None:
+    scalar = fields.scalar("view_at")
+    if scalar is None:
+        return None
+    if fields.get("view_of") is None:
+        raise SpecError.at(scalar.position, "'view_at' is a place in what 'view_of' names.")
+    return parse(scalar, signature.scope, Kind.INT)
 
 
 def _tests(

@@ -9,7 +9,7 @@ from typing import cast
 from codegen.errors import Position
 from codegen.expr import semantics
 from codegen.expr.evaluate import evaluate
-from codegen.expr.types import Environment, EvalError, TensorType, Value
+from codegen.expr.types import Environment, EvalError, Expr, TensorType, Value
 from codegen.reference import Reference
 from codegen.spec import (
     Arg,
@@ -46,12 +46,18 @@ class Op:
     steps: tuple[Let | Check, ...]
     outputs: tuple[Output, ...]
     view_of: int | None  # the arg whose elements, in order, are the output's
+    view_at: Expr | None  # of those the first; -1: this call's are not one after the other
     fused_from: tuple[str, ...]  # the ops that the importer or runtime may fuse into this one
     kernels: tuple[Kernel, ...]  # in order of preference
     variants: tuple[Variant, ...]
     reference: Reference
     tests: tuple[TestCase, ...]
     tolerance: Mapping[DType, Tolerance]
+
+    @property
+    def is_view(self) -> bool:
+        """Whether buffers always take it without a kernel."""
+        return self.view_of is not None and self.view_at is None
 
     def infer(self, args: Mapping[str, object]) -> list[TensorType]:
         """The types of the outputs. Fails if the call is not valid."""

@@ -22,6 +22,7 @@ def kernel_bytes(kernel: Kernel, formulas: Formulas) -> bytes:
             formulas.code(kernel.when),
             formulas.code(kernel.prefer),
             formulas.code(kernel.repeat),
+            formulas.code(kernel.joined_at),
             many(_axis(axis, formulas) for axis in kernel.axes),
             many(_operand(operand, formulas) for operand in kernel.operands),
             many(_push(member, formulas) for member in kernel.push),

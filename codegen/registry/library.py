@@ -51,6 +51,7 @@ def op_bytes(op: Op) -> bytes:
             many(formulas.code(let.value) for let in lets),
             many(_step(step, formulas) for step in op.steps),
             many(_output(output, formulas) for output in op.outputs),
+            formulas.code(op.view_at),
             many(kernel_bytes(kernel, formulas) for kernel in _kernels(op)),
         ]
     )

@@ -70,7 +70,7 @@ class _Model:
         except EvalError as error:
             raise self._error(f"{call.name}: {error}") from None
         variants = needed(found, call.storage, self._limit)
-        if not variants and op.view_of is None:
+        if not variants and not op.is_view:
             raise self._error(f"{call.name}: {self._lacking([f.variant.id for f in found])}")
         self._selection.add(op, variants)
 

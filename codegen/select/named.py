@@ -74,7 +74,7 @@ def _select(library: Library, entry: Entry, limit: Filter, selection: Selection)
         raise SpecError.at(entry.position, message)
     both = limit & entry.limit
     kept = [(op, [v for v in dispatched(op, given) if both.accepts(v)]) for op, given in found]
-    kept = [(op, variants) for op, variants in kept if variants or op.view_of is not None]
+    kept = [(op, variants) for op, variants in kept if variants or op.is_view]
     if not kept:
         message = f"'{entry.name}' has no variant with {both}; it has: "
         raise SpecError.at(entry.position, message + _span(v for _, vs in found for v in vs) + ".")

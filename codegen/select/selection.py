@@ -37,7 +37,7 @@ class Selection:
 
 def dispatched(op: Op, variants: Iterable[Variant]) -> list[Variant]:
     """Those of the op's variants that the runtime can come to use: views of buffers are aliases."""
-    if op.view_of is None:
+    if not op.is_view:
         return list(variants)
     return [v for v in variants if v.storage is not Storage.BUFFER]
 

@@ -103,6 +103,9 @@ class Kernel:
     workgroup: tuple[int, int, int]
     grid: tuple[Expr, Expr, Expr]
     repeat: Expr | None
+    # The element of the output where dispatch i puts the i-th tensor of its list, unchanged; -1: it
+    # does something else.
+    joined_at: Expr | None
     needs: frozenset[Capability]
     portable: bool
     position: Position

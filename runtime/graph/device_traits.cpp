@@ -12,6 +12,9 @@ DeviceTraits DeviceTraits::Of(const vulkan::Device& device) {
   traits.facts.subgroup_size = device.physical().subgroup_size;
   traits.vulkan_minor = device.physical().vulkan_minor();
   traits.max_storage_buffer_range = limits.maxStorageBufferRange;
+  traits.buffer_offset_alignment =
+      std::max({limits.minStorageBufferOffsetAlignment, limits.minTexelBufferOffsetAlignment,
+                VkDeviceSize{16}});
   traits.texture3d = device.physical().texture3d;
   traits.texture2d = device.physical().texture2d;
   for (vulkan::TextureLimits* texture : {&traits.texture3d, &traits.texture2d}) {

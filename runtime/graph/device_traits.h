@@ -18,6 +18,7 @@ struct DeviceTraits {
   ops::DeviceFacts facts;
   uint32_t vulkan_minor = 1;                      // the x of Vulkan 1.x
   uint64_t max_storage_buffer_range = 134217728;  // bytes
+  uint64_t buffer_offset_alignment = 256;         // of the first byte that is bound
   vulkan::TextureLimits texture3d{256, 256, 256, kLeastImageBytes};
   vulkan::TextureLimits texture2d{4096, 4096, 256, kLeastImageBytes};
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};

@@ -54,6 +54,9 @@ class Builder {
                    {"Number of dispatches (", repeat, ") is not within 0 and ", kMaxRepeat, "."});
     }
     for (int64_t i = 0; i < repeat; ++i) {
+      if (static_cast<size_t>(i) < node.in_place.size() && node.in_place[static_cast<size_t>(i)]) {
+        continue;
+      }
       std::array<int64_t, 3> invocations{0, 0, 0};
       formulas.Grid(kernel, node.storage, i, invocations);
       SPIRLOOM_TRY(formulas.status());

@@ -6,6 +6,7 @@
 #include "runtime/error.h"
 #include "runtime/graph/call_lowering.h"
 #include "runtime/graph/dead_nodes.h"
+#include "runtime/graph/joined_parts.h"
 #include "runtime/graph/tensor_size.h"
 #include "runtime/graph/view_lowering.h"
 
@@ -18,6 +19,7 @@ class Lowering {
            const LoweringOptions& options)
       : graph_(graph),
         index_(index),
+        device_(device),
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
         calls_(index, device, options.kernels, options.tuned),
         home_(graph.tensors.size(), kNoTensor) {}
@@ -35,6 +37,7 @@ class Lowering {
     }
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
     RemoveDeadNodes(calls_.plan());
+    SPIRLOOM_TRY(JoinParts(calls_.plan(), device_));
     return std::move(calls_.plan());
   }
 
@@ -90,7 +93,8 @@ class Lowering {
     SPIRLOOM_TRY(CheckOutputs(*op->op, args, node.outputs, outputs));
     const Storage requested = RequestedStorage(node);
     if (op->op->view_of >= 0) {
-      SPIRLOOM_TRY_ASSIGN(const bool aliased, LowerView(calls_, *op, args, outputs[0], requested));
+      SPIRLOOM_TRY_ASSIGN(const bool aliased,
+                          LowerView(calls_, *op, args, outputs[0], requested, device_));
       if (aliased) return Status();
     }
     const Storage source = SourceStorage(args, requested);
@@ -147,13 +151,14 @@ class Lowering {
   }
 
   // Lets the tensor that becomes output i live in the output's memory; one that cannot (an input, a
-  // constant, another output) is copied there at the end of each run.
+  // constant, a part of something, another output) is copied there at the end of each run.
   Status AddOutput(size_t i) {
     const uint32_t home = home_[graph_.outputs[i]];
     SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, calls_.InStorage(home, Storage::kBuffer));
     Plan& plan = calls_.plan();
     PlanTensor& root = plan.tensors[plan.Root(tensor)];
-    if (root.is_constant || root.input >= 0 || root.output >= 0) {
+    const bool is_whole = root.size == plan.tensors[tensor].size;
+    if (!is_whole || root.is_constant || root.input >= 0 || root.output >= 0) {
       return AddCopiedOutput(i, tensor, plan.tensors[home].name);
     }
     root.output = static_cast<int32_t>(i);
@@ -176,6 +181,7 @@ class Lowering {
 
   const Graph& graph_;
   const ops::OpIndex& index_;
+  const DeviceTraits& device_;
   const Storage storage_;
   CallLowering calls_;
   std::vector<uint32_t> home_;  // graph tensor -> plan tensor, in the storage of its producer

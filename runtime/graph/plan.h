@@ -28,6 +28,7 @@ struct PlanTensor {
   int32_t input = -1;             // index into Graph::inputs
   int32_t output = -1;            // index into Graph::outputs, whose memory it lives in
   uint32_t alias_of = kNoTensor;  // the tensor, itself no alias, whose memory this one shares
+  uint64_t alias_offset = 0;      // from which byte of it on
 
   Storage storage() const { return desc.storage; }
   // What a buffer for it takes: kernels may read whole vectors of four.
@@ -47,6 +48,8 @@ struct PlanNode {
   // What is bound: for each operand of the kernel one tensor, several for a list, kNoTensor for an
   // absent one.
   std::vector<std::vector<uint32_t>> operands;
+  // Which of its dispatches have nothing to do, as what they would copy is there; empty: none.
+  std::vector<bool> in_place;
   bool is_constant = false;  // run once, at load
 };
 

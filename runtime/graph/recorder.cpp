@@ -48,8 +48,12 @@ Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, ops::BindingType type,
   if (resource != nullptr && resource->image) {
     return vulkan::Descriptor{.type = type, .view = resource->image->view()};
   }
-  const vulkan::Buffer& buffer = resource == nullptr ? resources.dummy : *resource->buffer;
-  return vulkan::BufferDescriptor(buffer, type, views);
+  if (resource == nullptr) {
+    return vulkan::BufferDescriptor(resources.dummy, 0, resources.dummy.size(), type, views);
+  }
+  const PlanTensor& part = resources.plan.tensors[tensor];
+  return vulkan::BufferDescriptor(*resource->buffer, part.alias_offset, part.buffer_size(), type,
+                                  views);
 }
 
 }  // namespace
@@ -118,8 +122,14 @@ std::vector<MemoryAccess> Recorder::RangesOf(std::span<const Access> accesses) c
   for (const Access& access : accesses) {
     const TensorResource* resource = resources_.store.Find(access.tensor);
     if (resource == nullptr) continue;
-    if (access.read) ranges.push_back({resource->memory, resource->begin, resource->end, false});
-    if (access.write) ranges.push_back({resource->memory, resource->begin, resource->end, true});
+    uint64_t begin = resource->begin;
+    uint64_t end = resource->end;
+    if (const PlanTensor& part = resources_.plan.tensors[access.tensor]; resource->buffer) {
+      begin += part.alias_offset;
+      end = std::min(end, begin + part.buffer_size());
+    }
+    if (access.read) ranges.push_back({resource->memory, begin, end, false});
+    if (access.write) ranges.push_back({resource->memory, begin, end, true});
   }
   return ranges;
 }
@@ -193,8 +203,9 @@ void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
   if (dispatch.pipeline == kBufferCopy) {
     const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
     const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
-    commands_.CopyBuffer(source.handle(), source.offset(), target.handle(), target.offset(),
-                         resources_.plan.tensors[dispatch.tensors[0]].size);
+    const PlanTensor& part = resources_.plan.tensors[dispatch.tensors[0]];
+    commands_.CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
+                         target.offset(), part.size);
     return;
   }
   const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);

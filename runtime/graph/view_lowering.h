@@ -9,9 +9,11 @@
 namespace spirloom::graph {
 
 // Makes the view `output`, which is asked for in `requested`, an alias of its source, or of a copy
-// of the source in a buffer where no kernel computes the view. Returns false when a kernel should.
+// of the source in a buffer where no kernel computes the view. A view of a part is an alias where
+// both are buffers and the part begins where bindings can. Returns false when a kernel should
+// compute it.
 Result<bool> LowerView(CallLowering& calls, const ops::OpEntry& op, const std::vector<Arg>& args,
-                       uint32_t output, Storage requested);
+                       uint32_t output, Storage requested, const DeviceTraits& device);
 
 }  // namespace spirloom::graph
 

@@ -67,6 +67,10 @@ void CallFormulas::Infer(std::span<TensorDesc> outputs) {
   }
 }
 
+int64_t CallFormulas::ViewAt() {
+  return op_.view_at.empty() ? 0 : evaluator_.Int(op_.view_at);
+}
+
 bool CallFormulas::When(const KernelInfo& kernel) {
   return kernel.when.empty() || evaluator_.Int(kernel.when) != 0;
 }
@@ -96,6 +100,12 @@ uint64_t CallFormulas::VariantKey(const KernelInfo& kernel, Storage storage) {
 
 int64_t CallFormulas::Repeat(const KernelInfo& kernel) {
   return kernel.repeat.empty() ? 1 : evaluator_.Int(kernel.repeat);
+}
+
+int64_t CallFormulas::JoinedAt(const KernelInfo& kernel, Storage storage, int64_t i) {
+  if (kernel.joined_at.empty()) return -1;
+  evaluator_.SetDispatch(storage, i);
+  return evaluator_.Int(kernel.joined_at);
 }
 
 void CallFormulas::Push(const KernelInfo& kernel, Storage storage, int64_t i,

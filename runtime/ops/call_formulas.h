@@ -28,6 +28,9 @@ class CallFormulas {
   // each output of the op. The call's outputs are not used.
   void Infer(std::span<TensorDesc> outputs);
 
+  // Where the output of a view begins in its argument, in elements; -1: no one place.
+  int64_t ViewAt();
+
   // Whether the kernel can compute the call.
   bool When(const KernelInfo& kernel);
   // Whether the device is better served by this kernel than by those after it.
@@ -36,6 +39,8 @@ class CallFormulas {
   uint64_t VariantKey(const KernelInfo& kernel, Storage storage);
   // How many dispatches the call takes.
   int64_t Repeat(const KernelInfo& kernel);
+  // Where dispatch i puts its list element in the output, in elements; -1: no one place.
+  int64_t JoinedAt(const KernelInfo& kernel, Storage storage, int64_t i);
   // For dispatch i: the push-constant block, of push_bytes, and the invocations in x, y and z.
   void Push(const KernelInfo& kernel, Storage storage, int64_t i, std::span<std::byte> block);
   void Grid(const KernelInfo& kernel, Storage storage, int64_t i,

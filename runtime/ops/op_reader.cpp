@@ -72,6 +72,7 @@ Result<OpInfo> OpReader::Read() {
   ReadMany(op_.steps, 2 * kMaxItems, "steps", &OpReader::ReadStep);
   ReadMany(op_.outputs, kMaxBindings, "outputs", &OpReader::ReadOutput);
   named_outputs_ = op_.outputs.size();
+  op_.view_at = ReadOptional("view_at", ValueKind::kInt);
   if (going()) CheckSteps();
   if (going()) CheckView();
   ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
@@ -143,6 +144,7 @@ KernelInfo OpReader::ReadKernel() {
   kernel.when = ReadOptional("when", ValueKind::kInt);
   kernel.prefer = ReadOptional("prefer", ValueKind::kInt);
   kernel.repeat = ReadOptional("repeat", ValueKind::kInt);
+  kernel.joined_at = ReadOptional("joined_at", ValueKind::kInt);
   ReadMany(kernel.axes, kMaxAxes, "axes", &OpReader::ReadAxis);
   ReadMany(kernel.operands, kMaxBindings, "operands", &OpReader::ReadOperand);
   ReadMany(kernel.push, kMaxPushBytes / 4, "push constants", &OpReader::ReadPush);

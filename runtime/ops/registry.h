@@ -109,6 +109,9 @@ struct KernelInfo {
   // Whether the device is better served by this kernel than by those after it; none: always.
   Formula prefer;
   Formula repeat;  // how many dispatches the call takes; none: 1
+  // The element of the output where dispatch i puts the i-th tensor of its list, unchanged; -1: it
+  // does something else.
+  Formula joined_at;
   std::vector<AxisInfo> axes;
   std::vector<OperandInfo> operands;
   std::vector<PushInfo> push;
@@ -122,6 +125,9 @@ struct OpInfo {
   // The argument whose elements, in their order, are the output's (reshape, squeeze …); -1: none.
   // The runtime aliases instead of computing where storages allow.
   int32_t view_of = -1;
+  // Where the output's elements begin among that argument's; -1: they are not one after the other.
+  // Empty: the output has all of them.
+  Formula view_at;
   std::vector<ArgInfo> args;
   std::vector<LetInfo> lets;
   std::vector<StepInfo> steps;

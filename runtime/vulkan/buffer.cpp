@@ -61,14 +61,15 @@ Status Buffer::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
   return {};
 }
 
-Result<BufferView> BufferView::Create(const Buffer& buffer, ops::BindingType type) {
+Result<BufferView> BufferView::Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
+                                      ops::BindingType type) {
   const Device& device = buffer.device();
   VkBufferViewCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
   info.buffer = buffer.handle();
   info.format = TexelFormat(type);
-  info.offset = buffer.offset();
-  info.range = buffer.size();
+  info.offset = buffer.offset() + offset;
+  info.range = size;
   VkBufferView handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
       device.fn().vkCreateBufferView(device.handle(), &info, /*pAllocator=*/nullptr, &handle),

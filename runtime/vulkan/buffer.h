@@ -47,9 +47,10 @@ class Buffer {
 // A buffer that kernels read as texels. Freed on destruction; the GPU must be done with it.
 class BufferView {
  public:
-  // All of `buffer`, whose size is a multiple of 16, in texels of `type`. The buffer has memory and
-  // outlives the view.
-  static Result<BufferView> Create(const Buffer& buffer, ops::BindingType type);
+  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`. The buffer
+  // has memory and outlives the view.
+  static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
+                                   ops::BindingType type);
 
   VkBufferView handle() const { return handle_.get(); }
 

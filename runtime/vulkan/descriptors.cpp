@@ -145,11 +145,14 @@ Result<VkDescriptorSet> DescriptorPool::Allocate(VkDescriptorSetLayout layout) {
   return set;
 }
 
-Result<Descriptor> BufferDescriptor(const Buffer& buffer, ops::BindingType type,
-                                    std::vector<BufferView>& views) {
-  Descriptor descriptor{.type = type, .buffer = buffer.handle(), .offset = buffer.offset()};
+Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
+                                    ops::BindingType type, std::vector<BufferView>& views) {
+  Descriptor descriptor{.type = type,
+                        .buffer = buffer.handle(),
+                        .offset = buffer.offset() + offset,
+                        .range = size};
   if (ToDescriptorType(type) == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER) {
-    SPIRLOOM_TRY_ASSIGN(BufferView view, BufferView::Create(buffer, type));
+    SPIRLOOM_TRY_ASSIGN(BufferView view, BufferView::Create(buffer, offset, size, type));
     descriptor.texels = view.handle();
     views.push_back(std::move(view));
   }

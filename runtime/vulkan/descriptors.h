@@ -79,10 +79,11 @@ struct Descriptor {
   VkBufferView texels = VK_NULL_HANDLE;
 };
 
-// The descriptor of all of a buffer, bound as `type`: a storage buffer or texels, whose view is
-// added to `views` and must live as long as the descriptor.
-Result<Descriptor> BufferDescriptor(const Buffer& buffer, ops::BindingType type,
-                                    std::vector<BufferView>& views);
+// The descriptor of `size` bytes of a buffer from `offset` on, both multiples of 16, bound as
+// `type`: a storage buffer or texels, whose view is added to `views` and must live as long as the
+// descriptor. `offset` is one that the device lets bindings begin at.
+Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
+                                    ops::BindingType type, std::vector<BufferView>& views);
 
 // Writes binding i of `set` from descriptors[i].
 void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,

@@ -46,7 +46,7 @@ struct ScaleJob {
     std::vector<Descriptor> descriptors;
     for (const Buffer* buffer : {&source, &target}) {
       const ops::BindingType type = pipeline.bindings()[descriptors.size()];
-      SPIRLOOM_TRY_ASSIGN(const Descriptor descriptor, BufferDescriptor(*buffer, type, views));
+      SPIRLOOM_TRY_ASSIGN(const Descriptor descriptor, BufferDescriptor(*buffer, 0, buffer->size(), type, views));
       descriptors.push_back(descriptor);
     }
     UpdateDescriptorSet(device, set, descriptors);
