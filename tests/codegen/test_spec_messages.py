@@ -16,7 +16,8 @@ MISTAKES = [
         "opp: aten",
         "2:1",
         "Key 'opp' is unknown in a spec; known keys are: op, args, "
-        "let, checks, outputs, view_of, fused_from, kernel, kernels, reference, tests, tolerance.",
+        "let, checks, outputs, view_of, view_at, fused_from, kernel, kernels, reference, tests, "
+        "tolerance.",
     ),
     ("reference: a + alpha * b\n", "", "2:1", "Key 'reference' is missing from a spec."),
     (
@@ -39,7 +40,7 @@ MISTAKES = [
         "Key 'grids' is unknown in a kernel; known keys "
         "are: name, template, when, prefer, dtypes, storages, no_storage, axes, where, inserted, "
         "tensors, params, push, "
-        "constants, workgroup, grid, repeat, needs, portable.",
+        "constants, workgroup, grid, repeat, joined_at, needs, portable.",
     ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),
     (
@@ -356,7 +357,8 @@ def test_mistakes_of_all_specs_are_reported_at_once(project: Project) -> None:
     with project.fails(
         f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
-        "args, let, checks, outputs, view_of, fused_from, kernel, kernels, reference, tests, "
+        "args, let, checks, outputs, view_of, view_at, fused_from, kernel, kernels, reference, "
+        "tests, "
         "tolerance.",
     ):
         project.load()

@@ -31,7 +31,12 @@ int b_index(int i) {
 }
 
 void main() {
-  int i = flat_index();
-  if (i >= n) return;
-  y_put(i, FINISH(combine(a_at(a_index(i)), b_at(b_index(i)))));
+  int first = 4 * flat_index();
+  if (first >= n) return;
+  vec4 y;
+  for (int lane = 0; lane < 4; lane++) {
+    int i = min(first + lane, n - 1);
+    y[lane] = combine(a_at(a_index(i)), b_at(b_index(i)));
+  }
+  y_put_four(first, FINISH(y), n);
 }

@@ -70,7 +70,12 @@ void main() {
     int y_row = o - 2;
     if (y_row >= row) {
       vec4 value = activate(sum2);
-      for (int p = 0; p < min(4, sizes.w - column); p++) y_put((plane * sizes.z + y_row) * sizes.w + column + p, value[p]);
+      int at = (plane * sizes.z + y_row) * sizes.w + column;
+      if (sizes.w % 4 == 0) {
+        y_put4(at / 4, value);
+      } else {
+        for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, value[p]);
+      }
     }
     sum2 = sum1;
     sum1 = sum0;

@@ -82,7 +82,12 @@ void main() {
     }
     int y_row = o - 0;
     if (y_row >= row) {
-      for (int p = 0; p < min(4, sizes.w - column); p++) y_put((plane * sizes.z + y_row) * sizes.w + column + p, best0[p]);
+      int at = (plane * sizes.z + y_row) * sizes.w + column;
+      if (sizes.w % 4 == 0) {
+        y_put4(at / 4, best0);
+      } else {
+        for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, best0[p]);
+      }
     }
     best0 = vec4(-INF);
   }
