@@ -31,7 +31,7 @@ struct PlanTensor {
   uint64_t alias_offset = 0;      // from which byte of it on
 
   Storage storage() const { return desc.storage; }
-  // What a buffer for it takes: kernels may read whole vectors of four.
+  // What a buffer for it takes: kernels may read and write whole vectors of four.
   uint64_t buffer_size() const { return (uint64_t{size} + 15) / 16 * 16; }
 };
 

@@ -144,7 +144,7 @@ std::string GuardedMemory::CheckBuffer(const Tensor& tensor,
                                        const std::vector<std::byte>& bytes) const {
   const auto changed = [this](std::byte byte) { return byte != value_; };
   const auto first = bytes.begin() + static_cast<ptrdiff_t>(margin());
-  const auto end = first + static_cast<ptrdiff_t>(tensor.size);
+  const auto end = first + static_cast<ptrdiff_t>((tensor.size + 15) / 16 * 16);
   const auto before = std::find_if(bytes.begin(), first, changed);
   if (before != first) {
     return "something wrote the byte " + std::to_string(first - before) + " before its begin.";

@@ -66,7 +66,7 @@ TEST_F(GuardedMemoryTest, SeesWritesOnBothSides) {
   for (const std::byte value : {kOnes, std::byte{0}}) {
     EXPECT_EQ(ComplaintsAfter(Storage::kBuffer, {2, 3}, value,
                               [&](VkCommandBuffer commands, VkBuffer buffer) {
-                                Fill(commands, buffer, kMargin + 4, /*size=*/24);
+                                Fill(commands, buffer, kMargin + 12, /*size=*/24);
                               }),
               value == kOnes
                   ? "Tensor 't' (f32[2, 3]): something wrote the byte 0 after its end.\n"

@@ -14,5 +14,5 @@ void main() {
   vec4 x = x_at4(i);
   vec4 y;
   for (int lane = 0; lane < 4; lane++) y[lane] = apply(x[lane]);  // a loop: a quarter of the module
-  y_put_four(4 * i, y, n);
+  y_put4(i, y);
 }

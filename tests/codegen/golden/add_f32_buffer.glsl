@@ -31,12 +31,13 @@ int b_index(int i) {
 }
 
 void main() {
-  int first = 4 * flat_index();
+  int fours = flat_index();
+  int first = 4 * fours;
   if (first >= n) return;
   vec4 y;
   for (int lane = 0; lane < 4; lane++) {
     int i = min(first + lane, n - 1);
     y[lane] = combine(a_at(a_index(i)), b_at(b_index(i)));
   }
-  y_put_four(first, FINISH(y), n);
+  y_put4(fours, FINISH(y));
 }

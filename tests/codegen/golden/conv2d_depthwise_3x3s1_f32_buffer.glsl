@@ -70,7 +70,7 @@ void main() {
     if (y_row >= row) {
       vec4 value = activate(sum2);
       int at = (plane * sizes.z + y_row) * sizes.w + column;
-      if (sizes.w % 4 == 0) {
+      if (WHOLE) {
         y_put4(at / 4, value);
       } else {
         for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, value[p]);

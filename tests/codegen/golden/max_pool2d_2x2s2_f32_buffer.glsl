@@ -83,7 +83,7 @@ void main() {
     int y_row = o - 0;
     if (y_row >= row) {
       int at = (plane * sizes.z + y_row) * sizes.w + column;
-      if (sizes.w % 4 == 0) {
+      if (WHOLE) {
         y_put4(at / 4, best0);
       } else {
         for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, best0[p]);
