@@ -83,8 +83,7 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
           DescriptorOf(dispatch.tensors[i], pipeline.bindings()[i], resources, result.views));
       descriptors.push_back(descriptor);
     }
-    SPIRLOOM_TRY_ASSIGN(const VkDescriptorSet set,
-                        result.pool.Allocate(pipeline.layout().set));
+    SPIRLOOM_TRY_ASSIGN(const VkDescriptorSet set, result.pool.Allocate(pipeline.layout().set));
     vulkan::UpdateDescriptorSet(device, set, descriptors);
     result.sets.push_back(set);
   }

@@ -52,8 +52,9 @@ Result<bool> LowerPart(CallLowering& calls, const ops::OpEntry& op, const std::v
   const uint64_t offset = static_cast<uint64_t>(element) * ElementSize(part.desc.dtype);
   if ((whole.alias_offset + offset) % device.buffer_offset_alignment != 0) return false;
   if (part.desc.dtype != whole.desc.dtype || offset + part.size > whole.size) {
-    return Error(StatusCode::kInternal, {op.op->name, " is declared a view, but goes beyond the "
-                                                      "end of its input or has another dtype."});
+    return Error(StatusCode::kInternal, {op.op->name,
+                                         " is declared a view, but goes beyond the "
+                                         "end of its input or has another dtype."});
   }
   Alias(calls.plan(), source, output, offset);
   return true;

@@ -67,9 +67,7 @@ void CallFormulas::Infer(std::span<TensorDesc> outputs) {
   }
 }
 
-int64_t CallFormulas::ViewAt() {
-  return op_.view_at.empty() ? 0 : evaluator_.Int(op_.view_at);
-}
+int64_t CallFormulas::ViewAt() { return op_.view_at.empty() ? 0 : evaluator_.Int(op_.view_at); }
 
 bool CallFormulas::When(const KernelInfo& kernel) {
   return kernel.when.empty() || evaluator_.Int(kernel.when) != 0;

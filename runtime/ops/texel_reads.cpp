@@ -29,13 +29,13 @@ struct Element {
 
 // The declarations of a module that matter here.
 struct Declarations {
-  std::map<uint32_t, bool> scalars;                              // id -> is it a float
-  std::map<uint32_t, uint32_t> vec4s;                            // id -> its component type
-  std::map<uint32_t, uint32_t> arrays;                           // runtime array -> element
-  std::map<uint32_t, uint32_t> structs;                          // of one member -> that member
-  std::map<uint32_t, uint32_t> pointers;                         // into storage buffers -> pointee
+  std::map<uint32_t, bool> scalars;                               // id -> is it a float
+  std::map<uint32_t, uint32_t> vec4s;                             // id -> its component type
+  std::map<uint32_t, uint32_t> arrays;                            // runtime array -> element
+  std::map<uint32_t, uint32_t> structs;                           // of one member -> that member
+  std::map<uint32_t, uint32_t> pointers;                          // into storage buffers -> pointee
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> decorations;  // variable -> binding, set
-  std::map<uint32_t, uint32_t> variables;                        // variable -> pointer
+  std::map<uint32_t, uint32_t> variables;                         // variable -> pointer
   bool has_buffer_images = false;
 
   void Visit(uint32_t opcode, Words in) {

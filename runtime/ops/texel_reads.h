@@ -14,10 +14,10 @@ namespace spirloom::ops {
 
 // Rewrites a SPIR-V module so that it fetches texels of the storage buffers of set 0 that it only
 // loads 32-bit numbers from, one by one or by fours. Returns the module's bindings after that:
-// `bindings`, with a texel type for each buffer rewritten. What is beyond this (other types, stores,
-// pointers that go elsewhere, two variables of one binding) stays a storage buffer; a module that
-// is not well formed stays as it is. Either way results are the same but for reads beyond a buffer's
-// end.
+// `bindings`, with a texel type for each buffer rewritten. What is beyond this (other types,
+// stores, pointers that go elsewhere, two variables of one binding) stays a storage buffer; a
+// module that is not well formed stays as it is. Either way results are the same but for reads
+// beyond a buffer's end.
 std::vector<BindingType> ReadAsTexels(std::vector<uint32_t>& module,
                                       std::span<const BindingType> bindings);
 

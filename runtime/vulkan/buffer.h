@@ -3,20 +3,21 @@
 
 #include <cstddef>
 
-#include "runtime/vulkan/device.h"
 #include "runtime/ops/pack_format.h"
+#include "runtime/vulkan/device.h"
 #include "runtime/vulkan/memory.h"
 
 namespace spirloom::vulkan {
 
-// A storage, texel and transfer buffer, with its own memory or at an offset into shared memory. Freed on
-// destruction; the GPU must be done with it.
+// A storage, texel and transfer buffer, with its own memory or at an offset into shared memory.
+// Freed on destruction; the GPU must be done with it.
 class Buffer {
  public:
   // A buffer of `size` > 0 bytes with memory of its own. Fails with kOutOfMemory, naming the size.
   static Result<Buffer> Create(const Device& device, VkDeviceSize size, MemoryUse use);
   // A buffer without memory; Bind() comes next. `margin` bytes, a multiple of
-  // minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment, lie unused on both sides of it in its VkBuffer.
+  // minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment, lie unused on both sides of
+  // it in its VkBuffer.
   static Result<Buffer> CreateUnbound(const Device& device, VkDeviceSize size,
                                       VkDeviceSize margin = 0);
 
@@ -47,8 +48,8 @@ class Buffer {
 // A buffer that kernels read as texels. Freed on destruction; the GPU must be done with it.
 class BufferView {
  public:
-  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`. The buffer
-  // has memory and outlives the view.
+  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`. The
+  // buffer has memory and outlives the view.
   static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                    ops::BindingType type);
 

@@ -147,10 +147,8 @@ Result<VkDescriptorSet> DescriptorPool::Allocate(VkDescriptorSetLayout layout) {
 
 Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                     ops::BindingType type, std::vector<BufferView>& views) {
-  Descriptor descriptor{.type = type,
-                        .buffer = buffer.handle(),
-                        .offset = buffer.offset() + offset,
-                        .range = size};
+  Descriptor descriptor{
+      .type = type, .buffer = buffer.handle(), .offset = buffer.offset() + offset, .range = size};
   if (ToDescriptorType(type) == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER) {
     SPIRLOOM_TRY_ASSIGN(BufferView view, BufferView::Create(buffer, offset, size, type));
     descriptor.texels = view.handle();

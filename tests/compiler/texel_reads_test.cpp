@@ -43,9 +43,9 @@ TEST_F(TexelReads, NumbersOneByOne) {
   EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE + x_data[i + 1]);"),
               ElementsAre(BindingType::kTexelsF32, kBuffer));
-  EXPECT_THAT(Rewrite("readonly buffer x_block { int x_data[]; }",
-                      "y_data[i] = vec4(x_data[i]) * SCALE;"),
-              ElementsAre(BindingType::kTexelsI32, kBuffer));
+  EXPECT_THAT(
+      Rewrite("readonly buffer x_block { int x_data[]; }", "y_data[i] = vec4(x_data[i]) * SCALE;"),
+      ElementsAre(BindingType::kTexelsI32, kBuffer));
 }
 
 TEST_F(TexelReads, NumbersByFours) {
@@ -72,12 +72,12 @@ TEST_F(TexelReads, WhatIsWrittenStaysABuffer) {
 }
 
 TEST_F(TexelReads, OtherTypesAndUsesStay) {
-  EXPECT_THAT(Rewrite("readonly buffer x_block { uint x_data[]; }",
-                      "y_data[i] = vec4(x_data[i]) * SCALE;"),
-              ElementsAre(kBuffer, kBuffer));
-  EXPECT_THAT(Rewrite("readonly buffer x_block { vec2 x_data[]; }",
-                      "y_data[i] = x_data[i].xyxy * SCALE;"),
-              ElementsAre(kBuffer, kBuffer));
+  EXPECT_THAT(
+      Rewrite("readonly buffer x_block { uint x_data[]; }", "y_data[i] = vec4(x_data[i]) * SCALE;"),
+      ElementsAre(kBuffer, kBuffer));
+  EXPECT_THAT(
+      Rewrite("readonly buffer x_block { vec2 x_data[]; }", "y_data[i] = x_data[i].xyxy * SCALE;"),
+      ElementsAre(kBuffer, kBuffer));
   EXPECT_THAT(Rewrite("readonly buffer x_block { float x_data[]; }",
                       "y_data[i] = vec4(x_data[i] * SCALE + float(x_data.length()));"),
               ElementsAre(kBuffer, kBuffer));

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tests.fusion.device import Device, distance
 
 
-class DenseBlock(nn.Module):
+class DenseBlock(nn.Module):  # type: ignore[misc]
     """Each layer reads all that came before it, as in DenseNet."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class DenseBlock(nn.Module):
         return torch.cat(features, 1), features[1]
 
 
-class Shuffle(nn.Module):
+class Shuffle(nn.Module):  # type: ignore[misc]
     """Halves that go different ways and meet again, as in ShuffleNet."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Shuffle(nn.Module):
         return joined.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
 
 
-class Nested(nn.Module):
+class Nested(nn.Module):  # type: ignore[misc]
     """Joins of joins, parts used twice, parts of odd sizes, and slices of what was joined."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

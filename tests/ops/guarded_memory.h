@@ -15,7 +15,8 @@
 
 namespace spirloom::testing {
 
-// Fills all memory, guards included (which begin where a buffer, padded to 16 bytes, ends), with one value before it is used, and complains of
+// Fills all memory, guards included (which begin where a buffer, padded to 16 bytes, ends), with
+// one value before it is used, and complains of
 //   - a guard byte that has another value when the memory is freed: something wrote there;
 //   - a lane of a texel beyond the tensor's channels that does not hold zero.
 // Reads outside a tensor show in what the model computes, which then depends on the value. Must

@@ -132,7 +132,8 @@ TEST_F(Parts, PlacesThatBindingsCannotBeginAtAreCopiedTo) {
   const uint32_t x = Input(24);
   const uint32_t a = Sum(x, 24);  // 96 bytes: what follows would begin at no multiple of 64
   const uint32_t b = Sum(x, 24);
-  const uint32_t odd = Sum(Input(23), 23);  // no multiple of 16 bytes: a kernel could write beyond its end
+  const uint32_t odd =
+      Sum(Input(23), 23);  // no multiple of 16 bytes: a kernel could write beyond its end
   const uint32_t whole = Join({a, b, odd}, 71);
   Lower({Sum(whole, 71)});
   EXPECT_THAT(dispatched_, ElementsAre("sum", "sum", "sum", "join", "join", "sum"));

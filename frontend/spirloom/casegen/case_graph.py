@@ -23,7 +23,7 @@ class CaseGraph:
 
 
 def build_graph(run: Run, arrays: Arrays) -> CaseGraph:
-    """The op's call on graph inputs; on constants where a kernel packs weights, or the case says."""
+    """The op's call on inputs; on constants where a kernel packs weights, or the case says."""
     graph = Graph(producer=PRODUCER)
     inputs: list[NamedArray] = []
     args = tuple(_arg_value(run, arg, arrays, graph, inputs) for arg in run.op.args)

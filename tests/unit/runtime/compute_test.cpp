@@ -46,7 +46,8 @@ struct ScaleJob {
     std::vector<Descriptor> descriptors;
     for (const Buffer* buffer : {&source, &target}) {
       const ops::BindingType type = pipeline.bindings()[descriptors.size()];
-      SPIRLOOM_TRY_ASSIGN(const Descriptor descriptor, BufferDescriptor(*buffer, 0, buffer->size(), type, views));
+      SPIRLOOM_TRY_ASSIGN(const Descriptor descriptor,
+                          BufferDescriptor(*buffer, 0, buffer->size(), type, views));
       descriptors.push_back(descriptor);
     }
     UpdateDescriptorSet(device, set, descriptors);
@@ -59,8 +60,8 @@ struct ScaleJob {
     commands.Barrier(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
                      std::span(&kWriteToRead, 1), {}, {});
     SPIRLOOM_TRY(commands.End());
-    return ScaleJob{std::move(source), std::move(target), std::move(views), std::move(pipeline),
-                    std::move(pool), std::move(commands)};
+    return ScaleJob{std::move(source),   std::move(target), std::move(views),
+                    std::move(pipeline), std::move(pool),   std::move(commands)};
   }
 
   void Fill(int32_t first) {
