@@ -101,6 +101,7 @@ Status JoinParts(Plan& plan, const DeviceTraits& device) {
     if (plan.tensors[node.outputs[0]].storage() != Storage::kBuffer) continue;
     SPIRLOOM_TRY_ASSIGN(const Join join, JoinOf(plan, node));
     Apply(plan, join, node, device);
+    if (std::ranges::find(node.in_place, false) == node.in_place.end()) ++plan.aliased_views;
   }
   return Status();
 }

@@ -84,6 +84,7 @@ TEST_F(Parts, JoinedTensorsLiveInTheWhole) {
   EXPECT_THAT(dispatched_, ElementsAre("sum", "sum", "sum"));
   EXPECT_EQ(HomeOf(a), HomeOf(whole));
   EXPECT_EQ(HomeOf(b), "t3+128");
+  EXPECT_EQ(plan_.aliased_views, 1u);
 }
 
 TEST_F(Parts, PartsOfPartsAreFoundWhereTheyAre) {
