@@ -27,7 +27,7 @@ std::string RegistryOf(const std::string& library, const std::vector<std::string
     registry += text(op) + text(op);
     registry += std::string(4, '\0');                // no view; args, lets and steps: none
     registry += std::string("\1\2\x0a\0\2\0\0", 7);  // one output: shape [], dtype f32
-    registry += '\0';                                // no kernels
+    registry += std::string(2, '\0');                // no place of a view, no kernels
   }
   return registry;
 }
