@@ -77,7 +77,7 @@ uint64_t BytesOf(const TensorResource& resource, DType dtype) {
 
 Status GuardedMemory::Allocated(const graph::PlanTensor& tensor, const TensorResource& resource) {
   tensors_[&resource] = {tensor.name, tensor.storage(), tensor.desc.dtype, tensor.desc.shape,
-                         tensor.size};
+                         tensor.buffer_size()};
   const uint32_t word = std::to_integer<uint32_t>(value_) * 0x01010101;
   if (resource.buffer) {
     return Execute(device_, [&](vulkan::CommandBuffer& commands) {
@@ -144,7 +144,7 @@ std::string GuardedMemory::CheckBuffer(const Tensor& tensor,
                                        const std::vector<std::byte>& bytes) const {
   const auto changed = [this](std::byte byte) { return byte != value_; };
   const auto first = bytes.begin() + static_cast<ptrdiff_t>(margin());
-  const auto end = first + static_cast<ptrdiff_t>((tensor.size + 15) / 16 * 16);
+  const auto end = first + static_cast<ptrdiff_t>(tensor.size);
   const auto before = std::find_if(bytes.begin(), first, changed);
   if (before != first) {
     return "something wrote the byte " + std::to_string(first - before) + " before its begin.";

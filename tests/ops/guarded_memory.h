@@ -38,7 +38,7 @@ class GuardedMemory : public graph::TensorWatch {
     Storage storage;
     DType dtype;
     ops::Ints shape;
-    size_t size;  // bytes
+    uint64_t size;  // of its buffer, in bytes
   };
 
   Result<std::vector<std::byte>> Read(const graph::TensorResource& resource) const;
