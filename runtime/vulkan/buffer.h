@@ -35,12 +35,14 @@ class Buffer {
   std::byte* mapped() const { return mapped_; }
 
  private:
+  friend class BufferView;
   Buffer() = default;
 
   DeviceMemory memory_;  // empty when the memory is shared
   DeviceHandle<VkBuffer, &VolkDeviceTable::vkDestroyBuffer> handle_;
   VkDeviceSize size_ = 0;
   VkDeviceSize margin_ = 0;
+  VkDeviceSize vulkan_size_ = 0;  // of the VkBuffer
   VkMemoryRequirements requirements_{};
   std::byte* mapped_ = nullptr;
 };
@@ -48,8 +50,8 @@ class Buffer {
 // A buffer that kernels read as texels. Freed on destruction; the GPU must be done with it.
 class BufferView {
  public:
-  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`. The
-  // buffer has memory and outlives the view.
+  // At least `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`;
+  // at most kTexelSlack more. The buffer has memory and outlives the view.
   static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                    ops::BindingType type);
 

@@ -26,6 +26,9 @@ struct DeviceCounters {
   std::atomic<uint64_t> submits{0};
 };
 
+// By how many bytes a view of texels may exceed the tensor that it shows.
+inline constexpr uint64_t kTexelSlack = 768;
+
 // A VkDevice with one compute queue and its own function table. Every object below is made from a
 // Device and must be destroyed before it. Thread-safe.
 class Device {
@@ -53,7 +56,8 @@ class Device {
   // single numbers must reach as far as storage buffers do.
   bool prefers_texels() const {
     return physical_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
-           uint64_t{limits().maxTexelBufferElements} * 4 >= limits().maxStorageBufferRange;
+           uint64_t{limits().maxTexelBufferElements} * 4 >=
+               uint64_t{limits().maxStorageBufferRange} + kTexelSlack;
   }
   DeviceCounters& counters() const { return counters_; }
 
