@@ -46,7 +46,7 @@ _SIDECAR_KEYS = (
     "needs",
     "portable",
 )
-_KEYS = ("name", "template", *_SIDECAR_KEYS)
+_KEYS = ("name", "template", "extends", *_SIDECAR_KEYS)
 _ONE = Literal(Kind.INT, 1)
 
 
@@ -56,11 +56,14 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     template = own.need_scalar("template")
     templates.need(template)
     sidecar = templates.sidecar(template.text)
-    fields = own
+    merged = own.node
+    for base in reversed(templates.extended_by(own.node)):
+        merged = _merged(base, merged)
     if sidecar is not None:
         known = (*_SIDECAR_KEYS, "spec", "test_shapes")
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
-        fields = Fields.of(_merged(sidecar, own.node), "a kernel", _KEYS)
+        merged = _merged(sidecar, merged)
+    fields = Fields.of(merged, "a kernel", _KEYS)
     name = own.scalar("name") or stem
     scope = signature.scope
     axes = load_axes(fields, signature)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from codegen.axes import Axes
 from codegen.errors import SpecError, one_of
@@ -44,6 +44,7 @@ def load_operands(
             )
             raise SpecError.at(fields.node.position, message)
         operands.append(operand)
+    _check_absent(operands, axes)
     if len(operands) > MAX_BINDINGS:
         message = f"A kernel binds at most {MAX_BINDINGS} tensors, not {len(operands)}."
         raise SpecError.at(fields.node.position, message)
@@ -63,7 +64,7 @@ def _operand(
     if access_node is not None:
         access = as_word(access_node, Access, "Access")
     storage = _storage(fields, axes)
-    operand = Operand(
+    return Operand(
         name=tensor.name,
         is_output=is_output,
         index=tensor.index,
@@ -75,12 +76,22 @@ def _operand(
         pack=_pack(fields, signature),
         position=position,  # type: ignore[arg-type]
     )
-    if operand.optional and storage is not Storage.BUFFER and _has_texture(axes):
-        message = f"Tensor '{tensor.name}' may be absent, so it lives in a buffer: "
-        raise SpecError.at(
-            operand.position, message + f"tensors: {{{tensor.name}: {{storage: buffer}}}}."
+
+
+def _check_absent(operands: Sequence[Operand], axes: Axes) -> None:
+    """In textures that are absent the runtime binds another that the kernel reads."""
+    read = [x for x in operands if x.access is Access.READ and not (x.optional or x.is_list)]
+    for operand in operands:
+        if not operand.optional or operand.storage is Storage.BUFFER or not _has_texture(axes):
+            continue
+        if any((x.storage, x.dtype) == (operand.storage, operand.dtype) for x in read):
+            continue
+        message = (
+            f"Tensor '{operand.name}' may be absent, and no other input is sure to be there, of "
+            f"its dtype and storage; let it live in a buffer: "
+            f"tensors: {{{operand.name}: {{storage: buffer}}}}."
         )
-    return operand
+        raise SpecError.at(operand.position, message)
 
 
 def _has_texture(axes: Axes) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from codegen.errors import SpecError, one_of
 from codegen.fields import as_scalar
-from codegen.yaml_reader import Entry, Mapping, Scalar, SourceFile, read_yaml
+from codegen.yaml_reader import Entry, Mapping, Scalar, Sequence, SourceFile, read_yaml
 
 _SUFFIX = ".glsl.j2"
 _EXTENDS = "extends"
@@ -76,17 +76,27 @@ class Templates:
         return None
 
     def _extended(self, own: Mapping) -> Mapping:
-        extends = own.get(_EXTENDS)
+        kept = [entry for entry in own.entries if entry.key.text != _EXTENDS]
+        extended = Mapping(own.position, tuple(kept))
+        for base in reversed(self.extended_by(own)):
+            extended = merge(base, extended)
+        return extended
+
+    def extended_by(self, node: Mapping) -> list[Mapping]:
+        """The defaults that stand beside the templates its `extends` names: one, or a list."""
+        extends = node.get(_EXTENDS)
         if extends is None:
-            return own
-        name = as_scalar(extends, f"'{_EXTENDS}'")
+            return []
+        items = extends.items if isinstance(extends, Sequence) else (extends,)
+        return [self._defaults(as_scalar(item, f"'{_EXTENDS}'")) for item in items]
+
+    def _defaults(self, name: Scalar) -> Mapping:
         self.need(name)
-        base = self.sidecar(name.text)
-        if base is None:
+        defaults = self.sidecar(name.text)
+        if defaults is None:
             message = f"Template '{name.text}' has no defaults to extend."
             raise SpecError.at(name.position, message)
-        kept = [entry for entry in own.entries if entry.key.text != _EXTENDS]
-        return merge(base, Mapping(own.position, tuple(kept)))
+        return defaults
 
 
 def merge(base: Mapping, over: Mapping) -> Mapping:

@@ -19,8 +19,9 @@ def convolution(
     activation: int,
     act_min: float,
     act_max: float,
+    addend: Array | None,
 ) -> Array:
-    """y[n, o] = sum of x[n, its group's channels] over the window with weight[o], plus bias[o]."""
+    """y[n, o] = sum of x[n, its group's channels] over the window with weight[o], plus bias[o] and addend."""
     out_channels, group_in, rows, columns = weight.shape
     reach = [dilation[0] * (rows - 1) + 1, dilation[1] * (columns - 1) + 1]
     padded = np.pad(x, [(0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2])
@@ -39,4 +40,6 @@ def convolution(
     y = np.concatenate(parts, axis=1)
     if bias is not None:
         y = y + bias.reshape(1, -1, 1, 1)
+    if addend is not None:
+        y = y + addend
     return activate(y, activation, act_min, act_max)

@@ -15,11 +15,14 @@ def linear(
     activation: int,
     act_min: float,
     act_max: float,
+    addend: Array | None,
 ) -> Array:
-    """x times the transposed weight, plus the bias, then the activation."""
+    """x times the transposed weight, plus the bias and the addend, then the activation."""
     y = x @ weight.T
     if bias is not None:
         y = y + bias
+    if addend is not None:
+        y = y + addend
     return activate(y, activation, act_min, act_max)
 
 

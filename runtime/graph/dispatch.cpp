@@ -96,8 +96,10 @@ class Builder {
         return Error(StatusCode::kInternal, {"Dispatch ", i, " binds an element of ", operand.name,
                                              ", which has ", node.operands[k].size(), "."});
       }
-      const uint32_t tensor = node.operands[k][element];
-      const Storage bound = ops::StorageOf(BindingTypeOf(node, k));
+      const ops::BindingType type = BindingTypeOf(node, k);
+      const Storage bound = ops::StorageOf(type);
+      uint32_t tensor = node.operands[k][element];
+      if (tensor == kNoTensor && IsTexture(bound)) tensor = AnyBoundAs(type, node);
       const Storage storage =
           tensor == kNoTensor ? Storage::kBuffer : plan_.tensors[tensor].storage();
       if (bound != storage) {
@@ -108,6 +110,16 @@ class Builder {
       tensors.push_back(tensor);
     }
     return tensors;
+  }
+
+  // What is bound in the place of an absent texture, which the kernel does not look at: the first
+  // operand of its kind. Specs without one are refused when they are compiled (codegen/operands.py).
+  static uint32_t AnyBoundAs(ops::BindingType type, const PlanNode& node) {
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      if (BindingTypeOf(node, k) != type || node.operands[k].empty()) continue;
+      if (node.operands[k][0] != kNoTensor) return node.operands[k][0];
+    }
+    return kNoTensor;
   }
 
   static ops::BindingType BindingTypeOf(const PlanNode& node, size_t k) {

@@ -81,7 +81,9 @@ Result<BufferView> BufferView::Create(const Buffer& buffer, VkDeviceSize offset,
   info.buffer = buffer.handle();
   info.format = TexelFormat(type);
   info.offset = buffer.offset() + offset;
-  info.range = std::min(AlikeSize(size), buffer.vulkan_size_ - info.offset);
+  // What lies beyond a part of a buffer may be another's, in which case it is not for this reader.
+  const bool whole = offset == 0 && size == buffer.size();
+  info.range = whole ? std::min(AlikeSize(size), buffer.vulkan_size_ - info.offset) : size;
   VkBufferView handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
       device.fn().vkCreateBufferView(device.handle(), &info, /*pAllocator=*/nullptr, &handle),

@@ -44,6 +44,18 @@ class AddsAfter(nn.Module):  # type: ignore[misc]
         return self.layer(x) + self.bias
 
 
+class Residual(nn.Module):  # type: ignore[misc]
+    """The sum of what two modules make of one input."""
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        self.first = first
+        self.second = second
+
+    def forward(self, x: Any) -> Any:
+        return self.first(x) + self.second(x)
+
+
 ACTIVATIONS = (
     nn.ReLU(),
     nn.ReLU6(),
@@ -113,6 +125,27 @@ CASES = {
             AddsAfter(nn.Linear(5, 9, bias=False), (9,)),
         ),
         "aten.add.Tensor",
+    ),
+    "residual": Case(
+        "fuse-residuals",
+        lambda: Parallel(
+            Residual(nn.Conv2d(6, 6, 3, padding=1), nn.Identity()),
+            Residual(nn.Identity(), nn.Conv2d(6, 6, 3, padding=1, groups=6)),
+            nn.Sequential(
+                Residual(nn.Conv2d(6, 8, 1), nn.Conv2d(6, 8, 3, padding=1)), nn.ReLU6()
+            ),
+            Residual(nn.Conv2d(6, 8, 3, stride=2), nn.Conv2d(6, 8, 3, stride=2, groups=2)),
+            Residual(nn.Conv2d(6, 1, 1), nn.Identity()),
+        ),
+        "aten.add.Tensor",
+    ),
+    "residual_linear": Case(
+        "fuse-residuals",
+        lambda: Parallel(
+            Residual(nn.Linear(12, 12), nn.Identity()), Residual(nn.Identity(), nn.Linear(12, 12))
+        ),
+        "aten.add.Tensor",
+        shape=(3, 9, 12),
     ),
     "batch_norm": Case(
         "fold-batch-norm",

@@ -6,6 +6,7 @@ from math import ceil
 
 from spirloom.ir import Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
+from spirloom.passes.residuals import split_residual
 
 # The least maxStorageBufferRange that Vulkan guarantees, in bytes.
 LARGEST_WEIGHT = 1 << 27
@@ -22,7 +23,11 @@ def split_weights(graph: Graph, library: OpLibrary, largest: int = LARGEST_WEIGH
     nodes = []
     for node in graph.nodes:
         counts = _feature_counts(library, node, largest)
-        nodes += [node] if counts is None else _split(library, node, counts)
+        if counts is None:
+            nodes.append(node)
+        else:
+            layer, *rest = split_residual(library, node)
+            nodes += [*_split(library, layer, counts), *rest]
     graph.nodes = nodes
 
 
