@@ -4,6 +4,7 @@
 #include <spirv-tools/optimizer.hpp>
 #include <spirv/unified1/spirv.hpp>
 
+#include "compiler/push_constants.h"
 #include "compiler/spirv_walker.h"
 
 namespace spirloom::compiler {
@@ -16,7 +17,8 @@ struct Pass {
   bool strips = false;  // removes names and line information
 };
 
-// Names go first, so that no later pass carries them along; then spirv-opt -O, in its order.
+// Names go first, so that no later pass carries them along; then spirv-opt -O, in its order, which
+// is interrupted when all functions are one and loops are unrolled, for HoistPushConstants().
 constexpr Pass kPasses[] = {
     {"--strip-debug", false, /*strips=*/true},
     {"--strip-nonsemantic", false, /*strips=*/true},
@@ -51,6 +53,8 @@ constexpr Pass kPasses[] = {
     {"--eliminate-dead-code-aggressive"},
     {"--ssa-rewrite"},
     {"--eliminate-dead-code-aggressive"},
+};
+constexpr Pass kLastPasses[] = {
     {"--vector-dce"},
     {"--eliminate-dead-inserts"},
     {"--eliminate-dead-branches"},
@@ -90,14 +94,16 @@ spvtools::MessageConsumer CollectErrors(std::string& text) {
 
 }  // namespace
 
-Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
-                                       bool keep_lines) {
+namespace {
+
+Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const uint32_t> words,
+                                  Target target, bool keep_lines) {
   // A used Optimizer silently does nothing, so each module gets its own.
   spvtools::Optimizer optimizer(SpirvToolsEnvironment(target));
   std::string errors;
   optimizer.SetMessageConsumer(CollectErrors(errors));
   const bool cooperative_matrix = HasCooperativeMatrix(words);
-  for (const Pass& pass : kPasses) {
+  for (const Pass& pass : passes) {
     if (cooperative_matrix && pass.skip_for_cooperative_matrix) continue;
     if (keep_lines && pass.strips) continue;
     if (!optimizer.RegisterPassFromFlag(pass.flag)) {
@@ -114,6 +120,16 @@ Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target t
   return optimized;
 }
 
+}  // namespace
+
+Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
+                                       bool keep_lines) {
+  const Result<std::vector<uint32_t>> inlined = Run(kPasses, words, target, keep_lines);
+  if (!inlined.ok()) return inlined.status();
+  const std::vector<uint32_t> hoisted = HoistPushConstants(*inlined);
+  return Run(kLastPasses, hoisted, target, keep_lines);
+}
+
 Status Validate(std::span<const uint32_t> words, Target target) {
   spvtools::SpirvTools tools(SpirvToolsEnvironment(target));
   std::string errors;
@@ -124,9 +140,12 @@ Status Validate(std::span<const uint32_t> words, Target target) {
 
 std::string OptimizerVersion() {
   std::string version = spvSoftwareVersionDetailsString();
-  for (const Pass& pass : kPasses) {
+  const auto add = [&](const Pass& pass) {
     version += std::string(" ") + pass.flag + (pass.skip_for_cooperative_matrix ? "?" : "");
-  }
+  };
+  for (const Pass& pass : kPasses) add(pass);
+  version += " push constants first";
+  for (const Pass& pass : kLastPasses) add(pass);
   return version;
 }
 

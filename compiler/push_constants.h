@@ -1,0 +1,18 @@
+#ifndef SPIRLOOM_COMPILER_PUSH_CONSTANTS_H_
+#define SPIRLOOM_COMPILER_PUSH_CONSTANTS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace spirloom::compiler {
+
+// Moves what a module of one function reads of its push constants, at fixed places, to the start of
+// that function, each once. Software devices read a push constant with one instruction where all
+// invocations run for sure; within branches and loops they gather it, one invocation after the
+// other. To GPUs both are alike. Other modules come back as they are.
+std::vector<uint32_t> HoistPushConstants(std::span<const uint32_t> module);
+
+}  // namespace spirloom::compiler
+
+#endif  // SPIRLOOM_COMPILER_PUSH_CONSTANTS_H_
