@@ -16,9 +16,8 @@ def pack_conv2d_weight(weight: Array, align: int) -> Array:
 
 
 def pack_linear_weight(weight: Array) -> Array:
-    """[out, in…] to [in, out], `out` padded to a multiple of 8."""
-    out = len(weight)
-    return np.pad(weight.reshape(out, -1), [(0, -out % 8), (0, 0)]).T
+    """[out, in…] to [out / 32, in, 32], `out` padded to a multiple of 32."""
+    return pack_column_tiles(weight.reshape(len(weight), -1).T)
 
 
 def pack_row_tiles(x: Array) -> Array:

@@ -12,7 +12,7 @@ from spirloom.passes.residuals import split_residual
 LARGEST_WEIGHT = 1 << 27
 
 # Packed weights are padded to multiples of this many output features.
-_FEATURES = 8
+_FEATURES = 32
 
 
 def split_weights(graph: Graph, library: OpLibrary, largest: int = LARGEST_WEIGHT) -> None:
