@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from codegen.fields import Fields
 from codegen.templates import Templates, merge
 from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
@@ -17,13 +19,30 @@ def completed(fields: Fields, templates: Templates) -> Fields:
     base = Fields.of(shared, "the spec that users of a template share", _KEYS)
     merged = merge(base.node, fields.node)
     checks = base.items("checks") + fields.items("checks")
-    entries = [
-        Entry(entry.key, Sequence(entry.key.position, checks))
-        if entry.key.text == "checks"
-        else entry
-        for entry in merged.entries
-    ]
+    entries = []
+    for entry in merged.entries:
+        if entry.key.text == "checks":
+            entry = Entry(entry.key, Sequence(entry.key.position, checks))
+        elif entry.key.text == "let" and isinstance(entry.value, Mapping):
+            entry = Entry(entry.key, _in_order_of_use(entry.value))
+        entries.append(entry)
     return Fields(Mapping(fields.node.position, tuple(entries)), fields.what)
+
+
+def _in_order_of_use(lets: Mapping) -> Mapping:
+    """Definitions after those they refer to: either of template and spec may use the other's."""
+    waiting = list(lets.entries)
+    ordered: list[Entry] = []
+    while waiting:
+        names = {entry.key.text for entry in waiting}
+        free = (e for e in waiting if not (_words(e.value) - {e.key.text}) & names)
+        ordered.append(next(free, waiting[0]))  # in a circle any is first: its names are unknown
+        waiting.remove(ordered[-1])
+    return Mapping(lets.position, tuple(ordered))
+
+
+def _words(node: Node) -> set[str]:
+    return set(re.findall(r"[a-z_]\w*", node.text)) if isinstance(node, Scalar) else set()
 
 
 def _shared(fields: Fields, templates: Templates) -> Node | None:
