@@ -89,6 +89,10 @@ class OpLibrary:
             raise OpError(f"{op} has no kernel for {given}")
         return [(tuple(o.shape), o.dtype) for o in outputs]
 
+    def params(self, op: str) -> Mapping[str, object]:
+        """What the spec passes to the template of an operator's first kernel."""
+        return self._spec(op).kernels[0].params
+
     def view_source(self, node: Node) -> Tensor | None:
         """The input whose elements the node's output shares, for a view."""
         index = self._ops[node.op].view_of if node.op in self._ops else None

@@ -147,6 +147,16 @@ CASES = {
         "aten.add.Tensor",
         shape=(3, 9, 12),
     ),
+    "chain": Case(
+        "fuse-chains",
+        lambda: Parallel(
+            Calls(lambda x: 2 / (1 + torch.exp(-x * 0.5).sqrt())),
+            Calls(lambda x: torch.maximum(3 - x, x.mean((2, 3), keepdim=True)).abs().log()),
+            Calls(lambda x: ((x + x[:, :1, :1] - x[:1]) * x).tanh().neg().exp()),
+        ),
+        "aten.mul.Tensor",
+        "spirloom.chain",
+    ),
     "batch_norm": Case(
         "fold-batch-norm",
         lambda: Parallel(

@@ -8,6 +8,7 @@ from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.activations import fuse_activations, fuse_bias
 from spirloom.passes.batch_norm import fold_batch_norm
+from spirloom.passes.chains import fuse_chains
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
 from spirloom.passes.half import to_half
 from spirloom.passes.large_weights import split_weights
@@ -27,6 +28,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-bias": fuse_bias,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
+    "fuse-chains": fuse_chains,
 }
 
 

@@ -30,6 +30,11 @@ class Matcher:
         return len(self._uses.get(tensor, [])) == readers and tensor not in self._outputs
 
 
+def fused_name(first: Node, *others: Node) -> str:
+    """A name that tells what a node was made of: `/block/Conv + Add + Relu`."""
+    return " + ".join([first.name, *(node.name.rpartition("/")[2] for node in others)])
+
+
 def scalar(value: object) -> float | None:
     """The value of a constant with one element."""
     if isinstance(value, Tensor) and value.data is not None and value.data.size == 1:
