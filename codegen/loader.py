@@ -10,7 +10,7 @@ from codegen.cases import load_case, load_tolerance
 from codegen.errors import Diagnostic, ErrorList, Position, SpecError
 from codegen.expr.check import parse
 from codegen.expr.types import Expr, Kind, Variable
-from codegen.fields import Fields, as_scalar, as_sequence, check_name
+from codegen.fields import Fields, as_int, as_scalar, as_sequence, check_name
 from codegen.kernels import load_kernel
 from codegen.op import Op
 from codegen.packing import link_packs
@@ -20,6 +20,7 @@ from codegen.signature import Signature, load_signature
 from codegen.spec import Kernel, TestCase, Variant
 from codegen.templates import Folder, Templates
 from codegen.variants import expand
+from codegen.yaml_reader import Mapping as YamlMapping
 from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
 
 _KEYS = (
@@ -86,6 +87,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
     check_name(stem, "Spec file", lower=True)
     signature = load_signature(fields)
     kernels = tuple(_kernels(fields, stem, signature, templates))
+    fused_from, fused_least = _fused_from(fields)
     op_name = fields.need_scalar("op")
     _check_op_name(op_name)
     reference = load_reference(
@@ -103,13 +105,25 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         outputs=signature.outputs,
         view_of=_view_of(fields, signature),
         view_at=_view_at(fields, signature),
-        fused_from=tuple(as_scalar(item, "an op").text for item in fields.items("fused_from")),
+        fused_from=fused_from,
+        fused_least=fused_least,
         kernels=kernels,
         variants=(),
         reference=reference,
         tests=tuple(_tests(fields, signature, kernels, templates)),
         tolerance=load_tolerance(fields),
     )
+
+
+def _fused_from(fields: Fields) -> tuple[tuple[str, ...], int]:
+    """The ops that this one may be made of, and of how many at least: all, unless it says."""
+    node = fields.get("fused_from")
+    if not isinstance(node, YamlMapping):
+        names = tuple(as_scalar(item, "an op").text for item in fields.items("fused_from"))
+        return names, len(names)
+    parts = Fields.of(node, "'fused_from'", ("least", "of"))
+    names = tuple(as_scalar(item, "an op").text for item in parts.items("of"))
+    return names, as_int(parts.need("least"), "'least'")
 
 
 def _check_op_name(name: Scalar) -> None:

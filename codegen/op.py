@@ -48,6 +48,7 @@ class Op:
     view_of: int | None  # the arg whose elements, in order, are the output's
     view_at: Expr | None  # of those the first; -1: this call's are not one after the other
     fused_from: tuple[str, ...]  # the ops that the importer or runtime may fuse into this one
+    fused_least: int  # and of how many of them it is made at least
     kernels: tuple[Kernel, ...]  # in order of preference
     variants: tuple[Variant, ...]
     reference: Reference

@@ -62,7 +62,7 @@ def select_named(
             named.update(op.name for op in _select(library, entry, limit, selection))
     errors.raise_any()
     for op in library.ops.values():
-        if op.fused_from and named.issuperset(op.fused_from):
+        if op.fused_from and len(named.intersection(op.fused_from)) >= op.fused_least:
             selection.add(op, _like_parts(library, op, selection))
 
 
@@ -91,10 +91,10 @@ def _span(variants: Iterable[Variant]) -> str:
 
 
 def _like_parts(library: Library, op: Op, selection: Selection) -> list[Variant]:
-    """The variants of a fused form whose dtype and storage each of its parts is kept in."""
+    """The variants of a fused form whose dtype and storage enough of its parts are kept in."""
     kept = {(v.op, v.dtype, v.storage) for v in selection.kept(library)}
     return [
         v
         for v in dispatched(op, op.variants)
-        if all((part, v.dtype, v.storage) in kept for part in op.fused_from)
+        if sum((part, v.dtype, v.storage) in kept for part in op.fused_from) >= op.fused_least
     ]

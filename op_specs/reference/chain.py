@@ -39,9 +39,7 @@ FUNCTIONS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-def chain(
-    x: Array, steps: list[int], b: Array | None, c: Array | None, d: Array | None
-) -> Array:
+def chain(x: Array, steps: list[int], b: Array | None, c: Array | None, d: Array | None) -> Array:
     """Step 4 k + j applies function k, counted from 1, with operand j of b, c and d; 0 is none."""
     value = x
     for step in steps:

@@ -21,7 +21,7 @@ def convolution(
     act_max: float,
     addend: Array | None,
 ) -> Array:
-    """y[n, o] = sum of x[n, its group's channels] over the window with weight[o], plus bias[o] and addend."""
+    """y[n, o] = sum of x[n, its group's channels] over the window with weight[o], plus the rest."""
     out_channels, group_in, rows, columns = weight.shape
     reach = [dilation[0] * (rows - 1) + 1, dilation[1] * (columns - 1) + 1]
     padded = np.pad(x, [(0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2])

@@ -113,7 +113,8 @@ class Builder {
   }
 
   // What is bound in the place of an absent texture, which the kernel does not look at: the first
-  // operand of its kind. Specs without one are refused when they are compiled (codegen/operands.py).
+  // operand of its kind. Specs without one are refused when they are compiled
+  // (codegen/operands.py).
   static uint32_t AnyBoundAs(ops::BindingType type, const PlanNode& node) {
     for (size_t k = 0; k < node.operands.size(); ++k) {
       if (BindingTypeOf(node, k) != type || node.operands[k].empty()) continue;

@@ -14,10 +14,10 @@ VkFormat TexelFormat(ops::BindingType type) {
   return type == ops::BindingType::kTexelsI32 ? VK_FORMAT_R32_SINT : VK_FORMAT_R32G32B32A32_SINT;
 }
 
-// The next odd multiple of 256 over 256. Mesa's llvmpipe compiles a shader anew for each combination
-// of what it asks of the texel buffers it reads: whether a buffer's size is a power of two, and
-// whether bits 8 to 15 of a view's are zero (it takes them for a count of mip levels). To it, all
-// sizes that this gives are alike: mobilenet_v2's 14 pipelines were 23 compilations.
+// The next odd multiple of 256 over 256. Mesa's llvmpipe compiles a shader anew for each
+// combination of what it asks of the texel buffers it reads: whether a buffer's size is a power of
+// two, and whether bits 8 to 15 of a view's are zero (it takes them for a count of mip levels). To
+// it, all sizes that this gives are alike: mobilenet_v2's 14 pipelines were 23 compilations.
 VkDeviceSize AlikeSize(VkDeviceSize size) {
   static_assert(kTexelSlack == 512 + 256);
   return (size + 511) / 512 * 512 + 256;

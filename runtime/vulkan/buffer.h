@@ -50,8 +50,8 @@ class Buffer {
 // A buffer that kernels read as texels. Freed on destruction; the GPU must be done with it.
 class BufferView {
  public:
-  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`; of a whole
-  // buffer up to kTexelSlack more. The buffer has memory and outlives the view.
+  // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`; of a
+  // whole buffer up to kTexelSlack more. The buffer has memory and outlives the view.
   static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                    ops::BindingType type);
 

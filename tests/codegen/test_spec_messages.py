@@ -38,8 +38,8 @@ MISTAKES = [
         "kernel:\n  grids: 1\n",
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
-        "are: name, template, when, prefer, dtypes, storages, no_storage, axes, where, inserted, "
-        "tensors, params, push, "
+        "are: name, template, extends, when, prefer, dtypes, storages, no_storage, axes, where, "
+        "inserted, tensors, params, push, "
         "constants, workgroup, grid, repeat, joined_at, needs, portable.",
     ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),
@@ -383,9 +383,11 @@ def test_too_many_tensors(project: Project) -> None:
 
 def test_absent_tensor_in_a_texture(project: Project) -> None:
     project.spec("b: tensor", "b: tensor?")
+    project.load()  # in its place the runtime binds a
+    project.spec("a: tensor", "a: tensor?")
     project.rejects(
-        f"{ADD}:5:6: error: Tensor 'b' may be absent, so it lives in a buffer: "
-        "tensors: {b: {storage: buffer}}."
+        f"{ADD}:4:6: error: Tensor 'a' may be absent, and no other input is sure to be there, of "
+        "its dtype and storage; let it live in a buffer: tensors: {a: {storage: buffer}}."
     )
 
 

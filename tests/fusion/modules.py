@@ -131,9 +131,7 @@ CASES = {
         lambda: Parallel(
             Residual(nn.Conv2d(6, 6, 3, padding=1), nn.Identity()),
             Residual(nn.Identity(), nn.Conv2d(6, 6, 3, padding=1, groups=6)),
-            nn.Sequential(
-                Residual(nn.Conv2d(6, 8, 1), nn.Conv2d(6, 8, 3, padding=1)), nn.ReLU6()
-            ),
+            nn.Sequential(Residual(nn.Conv2d(6, 8, 1), nn.Conv2d(6, 8, 3, padding=1)), nn.ReLU6()),
             Residual(nn.Conv2d(6, 8, 3, stride=2), nn.Conv2d(6, 8, 3, stride=2, groups=2)),
             Residual(nn.Conv2d(6, 1, 1), nn.Identity()),
         ),

@@ -6,7 +6,6 @@ In every dtype but f16, whose reference is that of f32.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,13 @@ from spirloom.casegen.expand import Run, runs_of
 from spirloom.casegen.oracle import rounded
 from spirloom.ir import DType
 
-from codegen import Arg, Op, load_library
+from codegen import Arg, Op
 from codegen.vocabulary import Storage
+from tests.reference.library import LIBRARY
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 
 from tests.reference.forms import FORMS, NO_COUNTERPART  # noqa: E402  (they need PyTorch)
-
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
 
 
 def form_of(op: Op) -> Callable[..., Any] | None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from codegen import load_library
+from tests.reference.library import LIBRARY
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
 STEPS, BATCH, SIZE, UNITS = 6, 3, 4, 5
 
 

@@ -6,7 +6,7 @@ from math import inf
 
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
-from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
+from spirloom.passes.rewrite import Matcher, fused, replace_nodes
 
 # The codes of templates/glsl/lib/activation.glsl.j2.
 _RELU, _CLAMP = 1, 2
@@ -32,7 +32,10 @@ def fuse_activations(graph: Graph, library: OpLibrary) -> None:
             continue
         code, low, high = activation
         args = library.with_args(layer, activation=code, act_min=low, act_max=high)
-        replacements |= {layer: Node(layer.op, args, node.outputs, fused_name(layer, node)), node: None}
+        replacements |= {
+            layer: fused(layer, node, args),
+            node: None,
+        }
     replace_nodes(graph, replacements)
 
 
@@ -80,7 +83,10 @@ def fuse_bias(graph: Graph, library: OpLibrary) -> None:
                 continue
             changes = {n: library.arg(node, n) for n in ("activation", "act_min", "act_max")}
             args = library.with_args(layer, bias=bias, **changes)
-            replacements |= {layer: Node(layer.op, args, node.outputs, fused_name(layer, node)), node: None}
+            replacements |= {
+                layer: fused(layer, node, args),
+                node: None,
+            }
             break
     replace_nodes(graph, replacements)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from spirloom.ir import Array, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
-from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
+from spirloom.passes.rewrite import Matcher, fused, replace_nodes
 
 BATCH_NORM = "aten._native_batch_norm_legit_no_training"
 
@@ -53,7 +53,7 @@ def _folded(library: OpLibrary, layer: Node, norm: Node) -> Node | None:
         weight=constant(weight.name, wide.astype(dtype)),
         bias=constant(f"{weight.name}.bias", new_bias.astype(dtype)),
     )
-    return Node(layer.op, args, norm.outputs, fused_name(layer, norm))
+    return fused(layer, norm, args)
 
 
 def _vector(value: object, channels: int, default: float) -> Array | None:

@@ -52,8 +52,8 @@ class _Fuser:
                 chains[node.outputs[0]] = found
         replacements: dict[Node, Node | None] = {}
         for chain in chains.values():
-            if len(chain.nodes) < 2:
-                continue
+            if len({node.op for node in chain.nodes}) < 2:
+                continue  # a library with that one op need not have this one
             *inner, last = chain.nodes
             name = fused_name(inner[0], *inner[1:], last)
             replacements |= dict.fromkeys(inner)
@@ -69,13 +69,15 @@ class _Fuser:
             if value in chains and self._matcher.private(value):
                 starts.append(chains[value])
             found += [c for start in starts if (c := self._with(start, node, function, other))]
-        return max(found, key=lambda chain: len(chain.nodes), default=None)
+        return max(found, key=lambda chain: len(chain.nodes)) if found else None
 
     def _readings(self, node: Node) -> list[tuple[Tensor, str, Tensor | None]]:
-        """(the value that goes through, the function, its second operand) for each way to see it."""
+        """(the value that goes through, function, its second operand) for each way to see it."""
         total = node.outputs[0]
-        first = node.args[0] if node.args else None
-        second = node.args[1] if len(node.args) > 1 and isinstance(node.args[1], Tensor) else None
+        operands = [value for value in node.args[:2] if isinstance(value, Tensor)]
+        if not operands:
+            return []
+        first, second = operands[0], operands[1] if len(operands) > 1 else None
         readings = [(first, node.op, second)]
         if second is not None:
             turned = _REVERSED + node.op
@@ -84,7 +86,6 @@ class _Fuser:
             (value, function, other)
             for value, function, other in readings
             if function in self._codes
-            and isinstance(value, Tensor)
             and value.data is None
             and (value.shape, value.dtype) == (total.shape, total.dtype)
             and total.dtype in (DType.F32, DType.F16)
@@ -104,7 +105,7 @@ class _Fuser:
             return None
         if self._library.has_arg(node.op, "activation"):
             activation = self._library.arg(node, "activation")
-            if activation not in _ACTIVATIONS:
+            if not isinstance(activation, int) or activation not in _ACTIVATIONS:
                 return None
             finish = _ACTIVATIONS[activation]
             steps += [self._codes[finish]] if finish else []

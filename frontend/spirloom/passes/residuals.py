@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes.rewrite import Matcher, fused_name, replace_nodes
+from spirloom.passes.rewrite import Matcher, fused, replace_nodes
 
 ADD = "aten.add.Tensor"
 _FINISH = ("activation", "act_min", "act_max")  # what an add and a layer do to their result
@@ -33,7 +33,10 @@ def fuse_residuals(graph: Graph, library: OpLibrary) -> None:
         _, layer, other = max(found, key=lambda each: each[0])
         changes = {name: library.arg(node, name) for name in _FINISH}
         args = library.with_args(layer, addend=other, **changes)
-        replacements |= {layer: None, node: Node(layer.op, args, node.outputs, fused_name(layer, node))}
+        replacements |= {
+            layer: None,
+            node: fused(layer, node, args),
+        }
     replace_nodes(graph, replacements)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isclose
 
-from spirloom.ir import Graph, Node, Tensor
+from spirloom.ir import ArgValue, Graph, Node, Tensor
 
 
 class Matcher:
@@ -33,6 +33,11 @@ class Matcher:
 def fused_name(first: Node, *others: Node) -> str:
     """A name that tells what a node was made of: `/block/Conv + Add + Relu`."""
     return " + ".join([first.name, *(node.name.rpartition("/")[2] for node in others)])
+
+
+def fused(first: Node, last: Node, args: tuple[ArgValue, ...]) -> Node:
+    """One call of the first node's op in the place of both."""
+    return Node(first.op, args, last.outputs, fused_name(first, last))
 
 
 def scalar(value: object) -> float | None:

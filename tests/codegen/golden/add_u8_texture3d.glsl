@@ -9,18 +9,6 @@ int combine(TYPE a, int b) {
   return a + b * TYPE(alpha);
 }
 
-ivec4 a_lanes(ivec4 nchw, int channels) {
-  ivec4 varies = ivec4(notEqual(ivec4(a_strides[4], a_strides[5], a_strides[6], a_strides[7]), ivec4(0)));
-  ivec4 sizes = ivec4(1, varies.y != 0 ? channels : 1, 1, 1);
-  ivec4 texel = a_texel(texel_place(nchw * varies, sizes));
-  return varies.y != 0 || channels == 1 ? texel : ivec4(texel.x);
-}
-ivec4 b_lanes(ivec4 nchw, int channels) {
-  ivec4 varies = ivec4(notEqual(ivec4(b_strides[4], b_strides[5], b_strides[6], b_strides[7]), ivec4(0)));
-  ivec4 sizes = ivec4(1, varies.y != 0 ? channels : 1, 1, 1);
-  ivec4 texel = b_texel(texel_place(nchw * varies, sizes));
-  return varies.y != 0 || channels == 1 ? texel : ivec4(texel.x);
-}
 
 void main() {
   int i = flat_index();

@@ -69,8 +69,8 @@ void main() {
     }
     int y_row = o - 2;
     if (y_row >= row) {
-      vec4 value = activate(sum2);
       int at = (plane * sizes.z + y_row) * sizes.w + column;
+      vec4 value = finish4(sum2, at + min(ivec4(0, 1, 2, 3), ivec4(sizes.w - 1 - column)));
       if (WHOLE) {
         y_put4(at / 4, value);
       } else {

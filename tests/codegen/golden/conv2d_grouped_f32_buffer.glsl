@@ -2,8 +2,8 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-float value(int i) {
-  ivec4 nchw = dense_position(i, IVEC4(y_sizes));
+float value(int index) {
+  ivec4 nchw = dense_position(index, IVEC4(y_sizes));
   ivec2 corner = nchw.zw * ivec2(stride[0], stride[1]) - ivec2(padding[0], padding[1]);
   int in_first = divide(nchw.y, group_out) * group_in;
   int w = nchw.y * group_in * window[0] * window[1];
@@ -17,6 +17,6 @@ float value(int i) {
       }
     }
   }
-  return activate(sum);
+  return finish(sum, index);
 }
 

@@ -10,7 +10,8 @@ void store(int quad, int channel, vec4 value) {
   float bias = has_bias != 0 ? bias_at(channel) : 0.0;
   int image = quad;
   int within = take(image, plane);
-  y_put4((image * y_sizes[1] + channel) * plane + within, activate(value + bias));
+  int at = (image * y_sizes[1] + channel) * plane + within;
+  y_put4(at, finish_fours(value + bias, at));
 }
 
 void main() {

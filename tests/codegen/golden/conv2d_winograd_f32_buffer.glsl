@@ -2,17 +2,8 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-void main() {
-  ivec4 sizes = IVEC4(y_sizes);
-  int channel = flat_index();
-  int tile = take(channel, tiles);
-  channel *= 4;
-  if (channel >= sizes.y) return;
-  int row = tile;
-  int column = take(row, (sizes.w + 1) / 2);
-  int image = row;
-  row = take(image, (sizes.z + 1) / 2);
-
+// The outputs of tile number `tile`, of four channels: (0, 0), (0, 1), (1, 0), (1, 1).
+void transform(int tile, int channel, out vec4 outputs[4]) {
   int tile_block = tile;
   int within = take(tile_block, block);
   int first = (tile_block * 16 * block + within) * out_quads + channel / 4;
@@ -41,24 +32,46 @@ void main() {
   vec4 low2 = m6 - m10 - m14;
   vec4 high3 = m3 + m7 + m11;
   vec4 low3 = m7 - m11 - m15;
+  outputs[0] = high0 + high1 + high2;
+  outputs[1] = high1 - high2 - high3;
+  outputs[2] = low0 + low1 + low2;
+  outputs[3] = low1 - low2 - low3;
+}
+
+void main() {
+  ivec4 sizes = IVEC4(y_sizes);
+  int channel = flat_index();
+  int column = take(channel, (sizes.w + 3) / 4) * 4;
+  int row = take(channel, (sizes.z + 1) / 2) * 2;
+  int image = take(channel, sizes.x);
+  channel *= 4;
+  if (channel >= sizes.y) return;
+
+  int tiles_wide = (sizes.w + 1) / 2;
+  int tile = (image * ((sizes.z + 1) / 2) + row / 2) * tiles_wide + column / 2;
+  vec4 left[4], right[4];
+  transform(tile, channel, left);
+  transform(min(tile + 1, tile - column / 2 + tiles_wide - 1), channel, right);
   int channels = min(4, sizes.y - channel);
   vec4 bias = vec4(0.0);
   if (has_bias != 0) {
     for (int o = 0; o < channels; o++) bias[o] = bias_at(channel + o);
   }
-  vec4 value0 = activate(high0 + high1 + high2 + bias);
-  vec4 value1 = activate(high1 - high2 - high3 + bias);
-  vec4 value2 = activate(low0 + low1 + low2 + bias);
-  vec4 value3 = activate(low1 - low2 - low3 + bias);
-  bool right = 2 * column + 1 < sizes.w;
-  bool below = 2 * row + 1 < sizes.z;
-  int plane = sizes.z * sizes.w;
-  int at = (image * sizes.y + channel) * plane + 2 * row * sizes.w + 2 * column;
+  // By channel the four columns of a row.
+  mat4 above = transpose(mat4(left[0] + bias, left[1] + bias, right[0] + bias, right[1] + bias));
+  mat4 below = transpose(mat4(left[2] + bias, left[3] + bias, right[2] + bias, right[3] + bias));
+  int rows = min(2, sizes.z - row);
+  int columns = min(4, sizes.w - column);
+  int at = ((image * sizes.y + channel) * sizes.z + row) * sizes.w + column;
   for (int o = 0; o < channels; o++) {
-    y_put(at, value0[o]);
-    if (right) y_put(at + 1, value1[o]);
-    if (below) y_put(at + sizes.w, value2[o]);
-    if (right && below) y_put(at + sizes.w + 1, value3[o]);
-    at += plane;
+    for (int r = 0; r < rows; r++) {
+      int first = at + (o * sizes.z + r) * sizes.w;
+      vec4 value = finish4(r == 0 ? above[o] : below[o], first + min(ivec4(0, 1, 2, 3), ivec4(columns - 1)));
+      if (WHOLE) {
+        y_put4(first / 4, value);
+      } else {
+        for (int p = 0; p < columns; p++) y_put(first + p, value[p]);
+      }
+    }
   }
 }

@@ -6,7 +6,12 @@
 void main() {
   int i = flat_index();
   if (i >= n) return;
-  int column = i;
-  int row = take(column, padded_rows);
-  y_put(i, row < rows ? weight_at(row * columns + column) : 0.0);
+  int tile = i / 8;
+  int k = take(tile, depth);
+  int column = tile * 32 + i % 8 * 4;
+  vec4 value = vec4(0.0);
+  for (int lane = 0; lane < 4; lane++) {
+    if (column + lane < rows) value[lane] = weight_at((column + lane) * depth + k);
+  }
+  y_put4(i, value);
 }

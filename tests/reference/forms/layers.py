@@ -39,6 +39,11 @@ def _rotary(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
     return (y if interleaved else y.transpose(-1, -2)).flatten(-2)
 
 
+def _finished(y: Any, code: int, low: float, high: float, addend: Any) -> Any:
+    """What ends a layer."""
+    return activate(y if addend is None else y + addend, code, low, high)
+
+
 def _scaled_sum(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """beta * c + alpha * product(a, b), in integers where the operands are."""
 
@@ -56,13 +61,13 @@ FORMS: dict[str, Callable[..., Any]] = {
     ),
     "aten.addmm": _scaled_sum(torch.mm),
     "aten.baddbmm": _scaled_sum(torch.bmm),
-    # Our last three args are the fused activation's.
-    "aten.convolution": lambda *args: activate(functional.conv2d(*args[:7]), *args[7:]),
+    # Our last four args are the fused activation's and the addend.
+    "aten.convolution": lambda *args: _finished(functional.conv2d(*args[:7]), *args[7:]),
     # PyTorch refuses to normalise nothing.
     "aten.instance_norm": lambda x, w, b, eps: (
         functional.instance_norm(x, weight=w, bias=b, eps=eps) if x.numel() else x
     ),
-    "aten.linear": lambda x, w, b, *act: activate(functional.linear(x, w, b), *act),
+    "aten.linear": lambda x, w, b, *rest: _finished(functional.linear(x, w, b), *rest),
     "aten.native_group_norm": functional.group_norm,
     "aten.native_layer_norm": functional.layer_norm,
     "aten.rms_norm": _rms_norm,

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from tests.reference.forms.dtypes import DTYPES
+from tests.reference.library import LIBRARY
 
 functional = torch.nn.functional
 
@@ -28,6 +29,20 @@ def activate(y: Any, code: int, low: float, high: float) -> Any:
         9: functional.gelu,
     }
     return forms[code](y)
+
+
+def _chain(x: Any, steps: list[int], *operands: Any) -> Any:
+    """The functions by the names that the spec gives them, of PyTorch's own operators."""
+    names = list(LIBRARY.ops["spirloom.chain"].kernels[0].params["functions"])  # type: ignore[call-overload]
+    for step in steps:
+        if step < 4:
+            continue
+        name = names[step // 4 - 1]
+        op = functools.reduce(getattr, name.split()[-1].split("."), torch.ops)
+        op = op if "." in name.partition(".")[2] else op.default
+        given = [x] if step % 4 == 0 else [x, operands[step % 4 - 1]]
+        x = op(*(given[::-1] if name.startswith("reversed ") else given))
+    return x
 
 
 def _divided(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -69,6 +84,7 @@ _ROUNDED = {
 }
 
 FORMS: dict[str, Callable[..., Any]] = {
+    "spirloom.chain": _chain,
     "aten._prelu_kernel": lambda a, b: torch.where(a > 0, a, a * b),
     "aten._to_copy": lambda x, dtype: x.to(DTYPES[dtype]),
     "aten.add.Tensor": lambda a, b, alpha, *act: activate(a + _number(a, alpha) * b, *act),

@@ -1,9 +1,9 @@
 layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
 layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
-layout(constant_id = 3) const bool A_FULL = false;
-layout(constant_id = 4) const bool B_FULL = false;
-layout(constant_id = 5) const bool A_RUNS = false;
-layout(constant_id = 6) const bool B_RUNS = false;
+layout(constant_id = 3) const int A_READ = 1;
+layout(constant_id = 4) const int B_READ = 1;
+layout(constant_id = 5) const bool A_ONCE = false;
+layout(constant_id = 6) const bool B_ONCE = false;
 layout(constant_id = 7) const int ACTIVATION = 1;
 layout(push_constant, std430) uniform PushBlock {
   int n;
@@ -11,9 +11,9 @@ layout(push_constant, std430) uniform PushBlock {
   int a_strides[8];
   int b_strides[8];
   int runs[4];
-  float alpha;
   float act_min;
   float act_max;
+  float alpha;
 };
 
 // The number of this invocation in a 1-D grid, which the runtime folds into y when it is long.
@@ -229,8 +229,6 @@ float power(float a, float b) {
 
 float activate(float v) {
   switch (ACTIVATION) {
-    case 1: return relu(v);
-    case 2: return minimum(maximum(v, float(act_min)), float(act_max));
     case 3: return v * hardsigmoid(v);
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
@@ -239,12 +237,10 @@ float activate(float v) {
     case 8: return mix(v * act_min, v, less(float(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
-  return v;
+  return minimum(maximum(v, float(act_min)), float(act_max));
 }
 vec4 activate(vec4 v) {
   switch (ACTIVATION) {
-    case 1: return relu(v);
-    case 2: return minimum(maximum(v, vec4(act_min)), vec4(act_max));
     case 3: return v * hardsigmoid(v);
     case 4: return hardsigmoid(v);
     case 5: return sigmoid(v);
@@ -253,9 +249,21 @@ vec4 activate(vec4 v) {
     case 8: return mix(v * act_min, v, less(vec4(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
-  return v;
+  return minimum(maximum(v, vec4(act_min)), vec4(act_max));
 }
 
 // Integers take the activations that do not leave them: none here, see the op's checks.
 int activate(int v) { return v; }
 ivec4 activate(ivec4 v) { return v; }
+vec4 a_lanes(ivec4 nchw, int channels) {
+  ivec4 varies = ivec4(notEqual(ivec4(a_strides[4], a_strides[5], a_strides[6], a_strides[7]), ivec4(0)));
+  ivec4 sizes = ivec4(1, varies.y != 0 ? channels : 1, 1, 1);
+  vec4 texel = a_texel(texel_place(nchw * varies, sizes));
+  return varies.y != 0 || channels == 1 ? texel : vec4(texel.x);
+}
+vec4 b_lanes(ivec4 nchw, int channels) {
+  ivec4 varies = ivec4(notEqual(ivec4(b_strides[4], b_strides[5], b_strides[6], b_strides[7]), ivec4(0)));
+  ivec4 sizes = ivec4(1, varies.y != 0 ? channels : 1, 1, 1);
+  vec4 texel = b_texel(texel_place(nchw * varies, sizes));
+  return varies.y != 0 || channels == 1 ? texel : vec4(texel.x);
+}

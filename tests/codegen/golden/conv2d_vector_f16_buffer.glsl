@@ -1,0 +1,26 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+shared vec4 partial[64];
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int row = int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x);
+  int tile = take(row, (columns + 31) / 32);
+  int column = tile * 32 + lane % 8 * 4;
+  int from = min(row, row_count - 1) * depth;
+  int weights = tile * depth * 8 + lane % 8;
+  vec4 sum = vec4(0.0);
+  int first = lane / 8 * part_depth;
+  for (int k = first; k < min(first + part_depth, depth); k++) sum += x_at(from + k) * weight_at4(weights + k * 8);
+  partial[lane] = sum;
+  barrier();
+  if (lane >= 8 || row >= row_count) return;
+  for (int part = lane + 8; part < 64; part += 8) sum += partial[part];
+  for (int c = 0; c < min(4, columns - column); c++) {
+    int i = row * columns + column + c;
+    y_put(i, finish(sum[c] + (has_bias != 0 ? bias_at(column + c) : 0.0), i));
+  }
+}
