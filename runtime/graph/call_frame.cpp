@@ -37,7 +37,8 @@ Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
   if (args.size() != op.args.size()) {
     return Error(StatusCode::kInvalidFile,
                  {"Number of arguments (", args.size(), ") differs from that of ", op.name, " (",
-                  op.args.size(), ")."});
+                  op.args.size(),
+                  "). Import the model again: the operator is another than when it was imported."});
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const ArgKind wanted = KindOf(op.args[i].type);

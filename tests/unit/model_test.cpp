@@ -39,6 +39,11 @@ std::vector<graph::Arg> AddArgs(uint32_t a, uint32_t b, double alpha = 1) {
   return {TensorArg(a), TensorArg(b), FloatArg(alpha), IntArg(0), FloatArg(0), FloatArg(0)};
 }
 
+std::vector<graph::Arg> LinearArgs(uint32_t x, uint32_t weight, graph::Arg bias) {
+  return {TensorArg(x), TensorArg(weight), std::move(bias), IntArg(0),
+          FloatArg(0),  FloatArg(0),       NoneArg()};
+}
+
 uint32_t AddNode(FileGraph& file, const std::string& op, std::vector<graph::Arg> args,
                  std::vector<uint64_t> shape, int storage = 0) {
   const std::string name = "t" + std::to_string(file.tensors.size());
@@ -297,9 +302,7 @@ TEST_F(ModelTest, PackedWeightsEqualComputedOnes) {
     const uint32_t w =
         fixed ? file->AddConstant("w", {6, 7}, 0, weight) : AddInput(*file, "w", {6, 7});
     const uint32_t b = fixed ? file->AddConstant("b", {6}, 0, bias) : AddInput(*file, "b", {6});
-    file->outputs = {AddNode(
-        *file, "aten.linear",
-        {TensorArg(a), TensorArg(w), TensorArg(b), IntArg(0), FloatArg(0), FloatArg(0)}, {5, 6})};
+    file->outputs = {AddNode(*file, "aten.linear", LinearArgs(a, w, TensorArg(b)), {5, 6})};
   }
   for (Storage storage : kStorages) {
     auto from_constants = LoadAndRun(constant, {x}, storage);
@@ -323,9 +326,7 @@ TEST_F(ModelTest, PreparesConstantsInBatches) {
     Floats weight(kSide * kSide);
     for (size_t k = 0; k < kSide; ++k) weight[k * kSide + k] = static_cast<float>(i + 1);
     const uint32_t w = file.AddConstant("w" + std::to_string(i), {kSide, kSide}, 0, weight);
-    const uint32_t y = AddNode(
-        file, "aten.linear",
-        {TensorArg(x), TensorArg(w), NoneArg(), IntArg(0), FloatArg(0), FloatArg(0)}, {1, kSide});
+    const uint32_t y = AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), {1, kSide});
     sum = AddNode(file, "aten.add.Tensor", AddArgs(sum, y), {1, kSide});
   }
   file.outputs = {sum};
@@ -487,9 +488,7 @@ FileGraph Average(size_t side, int layers) {
   const uint32_t w = file.AddConstant("w", {side, side}, 0, ones);
   uint32_t t = AddInput(file, "x", {side, side});
   for (int i = 0; i < layers; ++i) {
-    t = AddNode(file, "aten.linear",
-                {TensorArg(t), TensorArg(w), NoneArg(), IntArg(0), FloatArg(0), FloatArg(0)},
-                {side, side});
+    t = AddNode(file, "aten.linear", LinearArgs(t, w, NoneArg()), {side, side});
   }
   file.outputs = {t};
   return file;
@@ -647,9 +646,7 @@ FileGraph Resizable(uint64_t batch, bool varies) {
   Floats rows(8 * 6);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   const uint32_t table = file.AddConstant("table", {8, 6}, 0, rows);
-  const uint32_t product = AddNode(
-      file, "aten.linear",
-      {TensorArg(x), TensorArg(w), NoneArg(), IntArg(0), FloatArg(0), FloatArg(0)}, {batch, 6});
+  const uint32_t product = AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), {batch, 6});
   graph::Arg end = IntArg(static_cast<int64_t>(batch));
   graph::Arg size = IntsArg({static_cast<int64_t>(6 * batch)});
   if (varies) {
@@ -706,7 +703,8 @@ TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
       ASSERT_TRUE(model->Run().ok());
     };
     resize(5);
-    EXPECT_LE(Counters().pipelines, first_pipelines + 1) << "those that pack weights are kept";
+    // New are a slice, and what moves single elements where it moved four at a time.
+    EXPECT_LE(Counters().pipelines, first_pipelines + 2) << "those that pack weights are kept";
     EXPECT_LE(model->stats().constant_bytes, 2 * weights) << "a slice more";
     const uint64_t allocations = Counters().memory_allocations;
     const uint64_t recordings = Counters().recordings;
