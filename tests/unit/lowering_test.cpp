@@ -333,8 +333,10 @@ TEST(Lowering, ArgumentsMustFitTheSchema) {
   b.file.nodes[0].args = {TensorArg(x), NoneArg()};
   EXPECT_THAT(LowerFile(b.file).status().message(), HasSubstr("is a tensor, not none."));
   b.file.nodes[0].args = {TensorArg(x)};
-  EXPECT_THAT(LowerFile(b.file).status().message(),
-              HasSubstr("Number of arguments (1) differs from that of test.add (2). Import the model again"));
+  EXPECT_THAT(
+      LowerFile(b.file).status().message(),
+      HasSubstr(
+          "Number of arguments (1) differs from that of test.add (2). Import the model again"));
   b.file.nodes[0] = {"test.add", {TensorArg(x), TensorArg(x)}, {}, "n"};
   b.file.outputs = {x};
   EXPECT_THAT(LowerFile(b.file).status().message(),
