@@ -10,7 +10,7 @@ void main() {
   int tiles = (count + 31) / 32;
   int block = cluster_number();
   int tile = take(block, tiles);
-  int channel = block * 32;
+  int channel = block * 24;
   int first = tile * 32 + cluster_lane() * 4;
 
   int image = first;
@@ -23,10 +23,9 @@ void main() {
   int w0 = min(channel / 4 + 0 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
   int w2 = min(channel / 4 + 2 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
   int w4 = min(channel / 4 + 4 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
-  int w6 = min(channel / 4 + 6 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
-  // An array that is indexed at run time stays in memory: compilers need not colour that many registers.
-  vec4 sums[32];
-  for (int o = 0; o < 32; o++) sums[o] = vec4(0.0);
+  // Drivers that unroll the loops below keep these in registers.
+  vec4 sums[24];
+  for (int o = 0; o < 24; o++) sums[o] = vec4(0.0);
 
     for (int c = 0; c < group_in; c += 4) {
       int step0 = min(c + 0, group_in - 1) * x_step;
@@ -44,7 +43,6 @@ void main() {
       vec4 weights0 = weight_at4(w0 + c);
       vec4 weights2 = weight_at4(w2 + c);
       vec4 weights4 = weight_at4(w4 + c);
-      vec4 weights6 = weight_at4(w6 + c);
       {
         vec4 sum0 = sums[0];
         vec4 sum1 = sums[1];
@@ -225,71 +223,11 @@ void main() {
         sums[22] = sum2;
         sums[23] = sum3;
       }
-      {
-        vec4 sum0 = sums[24];
-        vec4 sum1 = sums[25];
-        vec4 sum2 = sums[26];
-        vec4 sum3 = sums[27];
-        vec4 weight0 = from_lane(weights6, 0);
-        sum0 += weight0[0] * v0;
-        sum1 += weight0[1] * v0;
-        sum2 += weight0[2] * v0;
-        sum3 += weight0[3] * v0;
-        vec4 weight1 = from_lane(weights6, 1);
-        sum0 += weight1[0] * v1;
-        sum1 += weight1[1] * v1;
-        sum2 += weight1[2] * v1;
-        sum3 += weight1[3] * v1;
-        vec4 weight2 = from_lane(weights6, 2);
-        sum0 += weight2[0] * v2;
-        sum1 += weight2[1] * v2;
-        sum2 += weight2[2] * v2;
-        sum3 += weight2[3] * v2;
-        vec4 weight3 = from_lane(weights6, 3);
-        sum0 += weight3[0] * v3;
-        sum1 += weight3[1] * v3;
-        sum2 += weight3[2] * v3;
-        sum3 += weight3[3] * v3;
-        sums[24] = sum0;
-        sums[25] = sum1;
-        sums[26] = sum2;
-        sums[27] = sum3;
-      }
-      {
-        vec4 sum0 = sums[28];
-        vec4 sum1 = sums[29];
-        vec4 sum2 = sums[30];
-        vec4 sum3 = sums[31];
-        vec4 weight0 = from_lane(weights6, 4);
-        sum0 += weight0[0] * v0;
-        sum1 += weight0[1] * v0;
-        sum2 += weight0[2] * v0;
-        sum3 += weight0[3] * v0;
-        vec4 weight1 = from_lane(weights6, 5);
-        sum0 += weight1[0] * v1;
-        sum1 += weight1[1] * v1;
-        sum2 += weight1[2] * v1;
-        sum3 += weight1[3] * v1;
-        vec4 weight2 = from_lane(weights6, 6);
-        sum0 += weight2[0] * v2;
-        sum1 += weight2[1] * v2;
-        sum2 += weight2[2] * v2;
-        sum3 += weight2[3] * v2;
-        vec4 weight3 = from_lane(weights6, 7);
-        sum0 += weight3[0] * v3;
-        sum1 += weight3[1] * v3;
-        sum2 += weight3[2] * v3;
-        sum3 += weight3[3] * v3;
-        sums[28] = sum0;
-        sums[29] = sum1;
-        sums[30] = sum2;
-        sums[31] = sum3;
-      }
     }
 
   if (first >= count) return;
   int at = ((image * sizes.y + channel) * plane + within) / 4;
-  for (int o = 0; o < min(32, sizes.y - channel); o++) {
+  for (int o = 0; o < min(24, sizes.y - channel); o++) {
     vec4 value = sums[o] + (has_bias != 0 ? bias_at(channel + o) : 0.0);
     y_put4(at, finish_fours(value, at));
     at += plane / 4;
