@@ -1,0 +1,148 @@
+// Models whose sizes vary from run to run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/unit/model_fixture.h"
+
+namespace spirloom {
+namespace {
+
+using graph::FileGraph;
+using graph::IntArg;
+using graph::IntsArg;
+using graph::NoneArg;
+using graph::TensorArg;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = relu(x w^T) + x[:, :k], flattened, for an x of [batch, k]: products, constants, slices,
+// views.
+FileGraph Resizable(uint64_t batch, bool varies) {
+  FileGraph file;
+  if (varies) file.symbols = {{"batch", 1, static_cast<int64_t>(batch)}};
+  file.sizes = {{{{1, {0}}}, 1}, {{{6, {0}}}, 1}};
+  const auto mark = [&](uint32_t tensor, std::vector<uint32_t> sizes) {
+    if (varies) file.tensors[tensor].sizes = std::move(sizes);
+    return tensor;
+  };
+  const uint32_t x = mark(AddInput(file, "x", {batch, 6}), {1, 0});
+  Floats weight(36);
+  for (size_t i = 0; i < 36; ++i) weight[i] = static_cast<float>(i % 5) - 2;
+  const uint32_t w = file.AddConstant("w", {6, 6}, 0, weight);
+  Floats rows(8 * 6);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  const uint32_t table = file.AddConstant("table", {8, 6}, 0, rows);
+  const uint32_t product = AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), {batch, 6});
+  graph::Arg end = IntArg(static_cast<int64_t>(batch));
+  graph::Arg size = IntsArg({static_cast<int64_t>(6 * batch)});
+  if (varies) {
+    end.sizes = {1};
+    size.sizes = {2};
+  } else {
+    file.sizes.clear();
+  }
+  const uint32_t part =
+      AddNode(file, "aten.slice.Tensor", {TensorArg(table), IntArg(0), IntArg(0), end, IntArg(1)},
+              {batch, 6});
+  const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(product, part), {batch, 6});
+  file.outputs = {AddNode(file, "aten.view", {TensorArg(sum), size}, {6 * batch})};
+  return file;
+}
+
+Floats Ramp(size_t count) {
+  Floats values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) - 3;
+  return values;
+}
+
+TEST_F(ModelTest, AnySizeGivesWhatAGraphOfThatSizeDoes) {
+  for (Storage storage : kStorages) {
+    Result<Model> model = Load(Resizable(8, /*varies=*/true), storage);
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    ASSERT_EQ(model->symbols().size(), 1u);
+    EXPECT_THAT(model->inputs()[0].dims, ElementsAre("batch", "6"));
+    EXPECT_EQ(model->inputs()[0].shape, (Shape{8, 6}));
+    for (int64_t size : {8, 3, 1, 7, 5, 8, 2, 6, 4, 1}) {
+      const auto batch = static_cast<uint64_t>(size);
+      const Status resized = model->Resize(std::vector<Shape>{{size, 6}});
+      ASSERT_TRUE(resized.ok()) << resized.message();
+      EXPECT_EQ(model->inputs()[0].shape, (Shape{size, 6}));
+      EXPECT_EQ(model->outputs()[0].shape, (Shape{6 * size}));
+      const Floats x = Ramp(6 * batch);
+      auto expected = LoadAndRun(Resizable(batch, /*varies=*/false), {x}, storage);
+      auto outputs = RunModel(*model, {x});
+      ASSERT_TRUE(expected.ok() && outputs.ok());
+      EXPECT_EQ(*outputs, *expected) << "batch " << batch;
+    }
+  }
+}
+
+TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
+  for (Storage storage : kStorages) {
+    Result<Model> model = Load(Resizable(8, /*varies=*/true), storage);
+    ASSERT_TRUE(model.ok());
+    const uint64_t weights = model->stats().constant_bytes;
+    const uint64_t first_pipelines = Counters().pipelines;
+    const auto resize = [&](int64_t batch) {
+      const Status status = model->Resize(std::vector<Shape>{{batch, 6}});
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_TRUE(model->Run().ok());
+    };
+    resize(5);
+    // New are a slice, and what moves single elements where it moved four at a time.
+    EXPECT_LE(Counters().pipelines, first_pipelines + 2) << "those that pack weights are kept";
+    EXPECT_LE(model->stats().constant_bytes, 2 * weights) << "a slice more";
+    const uint64_t allocations = Counters().memory_allocations;
+    const uint64_t recordings = Counters().recordings;
+    const uint64_t pipelines = Counters().pipelines;
+    for (int64_t batch : {8, 5, 8, 5}) resize(batch);
+    EXPECT_EQ(Counters().memory_allocations, allocations);
+    EXPECT_EQ(Counters().recordings, recordings);
+    EXPECT_EQ(Counters().pipelines, pipelines);
+  }
+}
+
+TEST_F(ModelTest, OnlyTheLastSizesAreKept) {
+  ModelOptions options;
+  options.kept_sizes = 2;
+  Result<Model> model =
+      Model::LoadFromMemory(*runtime_, Resizable(8, /*varies=*/true).Write(), options);
+  ASSERT_TRUE(model.ok());
+  const auto records = [&](int64_t batch) {
+    const uint64_t before = Counters().recordings;
+    EXPECT_TRUE(model->Resize(std::vector<Shape>{{batch, 6}}).ok());
+    EXPECT_TRUE(model->Run().ok());
+    return Counters().recordings > before;
+  };
+  EXPECT_FALSE(records(8));
+  EXPECT_TRUE(records(3));
+  EXPECT_FALSE(records(8));
+  EXPECT_TRUE(records(4));
+  EXPECT_TRUE(records(3));
+}
+
+TEST_F(ModelTest, SizesThatAreRefusedLeaveTheModelAsItWas) {
+  Result<Model> model = Load(Resizable(4, /*varies=*/true));
+  ASSERT_TRUE(model.ok());
+  EXPECT_THAT(model->Resize(std::vector<Shape>{{5, 6}}).message(),
+              HasSubstr("Dimension 0 (5) of input 'x' is above the greatest size of 'batch' (4)."));
+  EXPECT_THAT(model->Resize(std::vector<Shape>{{0, 6}}).message(),
+              HasSubstr("(0) of input 'x' is below the least size of 'batch' (1)."));
+  EXPECT_EQ(model->inputs()[0].shape, (Shape{4, 6}));
+  EXPECT_TRUE(RunModel(*model, {Ramp(24)}).ok());
+  Result<PendingRun> run = model->Submit();
+  EXPECT_EQ(model->Resize(std::vector<Shape>{{2, 6}}).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(run->Wait().ok());
+  Result<Model> fixed = Load(Resizable(4, /*varies=*/false));
+  ASSERT_TRUE(fixed.ok());
+  EXPECT_TRUE(fixed->Resize(std::vector<Shape>{{4, 6}}).ok());
+  EXPECT_EQ(fixed->Resize(std::vector<Shape>{{3, 6}}).message(),
+            "Shape 0 ([3, 6]) differs from the input's ([4, 6]), and the model has no sizes that "
+            "vary. Import it with some: --dim NAME=LEAST..GREATEST.\n - While resizing the "
+            "model.");
+}
+
+}  // namespace
+}  // namespace spirloom
