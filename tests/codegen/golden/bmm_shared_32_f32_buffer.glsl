@@ -19,7 +19,7 @@ float right_at(int start, int column, int k) {
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
-  int batch = int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x);
+  int batch = workgroup_number();
   int column = take(batch, (columns + 31) / 32) * 32;
   int row = take(batch, (row_count + 31) / 32) * 32;
   bool inside = batch < batches;

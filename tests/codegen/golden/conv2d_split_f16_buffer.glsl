@@ -10,7 +10,7 @@ void main() {
   int plane = sizes.z * sizes.w;
   int count = sizes.x * plane;
   int lane = int(gl_LocalInvocationID.x);
-  int block = int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x);
+  int block = workgroup_number();
   int tile = take(block, (count + 15) / 16);
   int part = lane % 8;
   int channel = block * 16 + part / 4 * 8;

@@ -6,7 +6,7 @@ shared vec4 partial[64];
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
-  int row = int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x);
+  int row = workgroup_number();
   int tile = take(row, (columns + 31) / 32);
   int column = tile * 32 + lane % 8 * 4;
   int from = min(row, row_count - 1) * depth;

@@ -21,6 +21,9 @@ int flat_index() {
   return int(gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x);
 }
 
+// The same of this workgroup.
+int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
+
 #define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
 
 // a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate off by at
