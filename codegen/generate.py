@@ -40,7 +40,7 @@ def _generate(request: Request) -> list[str]:
         output.write(shader.shader.path, shader.text)
     output.write_bytes(REGISTRY, registry)
     output.write("manifest.json", manifest_text(request.library, library.variants))
-    output.write("glsl.digest", glsl_digest(shaders))
+    output.write("glsl.digest", glsl_digest((each.shader.id, each.digest) for each in shaders))
     output.write("operators.json", catalogue_text(library))
     output.remove_stale(_STALE)
     inputs = _inputs(request, library)

@@ -7,12 +7,15 @@ but the texts of templates has changed; whenever in doubt, the whole run is made
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
+import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest
 from codegen.request import Request
@@ -20,6 +23,20 @@ from codegen.templates import Templates
 from codegen.writer import Output, write_atomically
 
 _CLOCK = 20_000_000  # ns by which a file's time may lag behind the clock
+
+
+class Kept(NamedTuple):
+    """A shader without its text; a tuple, which is fast to keep."""
+
+    id: str
+    digest: bytes  # of the text
+    sources: frozenset[str]
+    shader: bytes  # pickled: most are never asked for
+
+    @classmethod
+    def of(cls, rendered: Rendered, pickled: bytes) -> Kept:
+        """What is kept of `rendered`, whose shader is pickled already."""
+        return cls(rendered.shader.id, rendered.digest, rendered.sources, pickled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,7 @@ class State:
     inputs: tuple[Path, ...]  # the files in `key`
     templates: Mapping[str, bytes]  # name → digest of its text
     products: Mapping[str, tuple[int, int]]  # file → bytes, time
-    shaders: tuple[Rendered, ...]  # without their texts
+    shaders: tuple[Kept, ...]
 
 
 def regenerate(request: Request, templates: Templates) -> list[str] | None:
@@ -45,19 +62,21 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
     edited = {name for name, digest in digests.items() if digest != state.templates[name]}
     if not edited:
         return []
-    renderer = Renderer(templates)
-    output = Output(request.out)
     try:
-        shaders = tuple(_again(renderer, shader, edited) for shader in state.shaders)
+        rendered = _render_again(state, edited, Renderer(templates))
     except TEMPLATE_ERRORS:
         return None  # the whole run says what is wrong, and where
-    if _sources(shaders) != digests.keys():
+    shaders = tuple(
+        Kept.of(rendered[kept.id], kept.shader) if kept.id in rendered else kept
+        for kept in state.shaders
+    )
+    if frozenset().union(*(kept.sources for kept in shaders)) != digests.keys():
         return None  # templates include others than before
-    for shader in shaders:
-        if shader.text:
-            output.write(shader.shader.path, shader.text)
-    output.write("glsl.digest", glsl_digest(shaders))
-    save(request, started, state.inputs, templates, state.products, shaders)
+    output = Output(request.out)
+    for shader in rendered.values():
+        output.write(shader.shader.path, shader.text)
+    output.write("glsl.digest", glsl_digest((kept.id, kept.digest) for kept in shaders))
+    _save(request, started, state.inputs, templates, state.products, shaders)
     return output.changed
 
 
@@ -67,12 +86,25 @@ def save(
     inputs: Iterable[Path],
     templates: Templates,
     products: Iterable[str],
-    shaders: Sequence[Rendered],
+    shaders: Iterable[Rendered],
 ) -> None:
-    """Keeps the state of a run that is done, unless its inputs changed while it ran."""
+    """Keeps the state of a whole run, unless its inputs changed while it ran."""
     if request.state is None:
         return
-    names = sorted(_sources(shaders))
+    kept = tuple(Kept.of(each, pickle.dumps(each.shader, protocol=5)) for each in shaders)
+    _save(request, started, inputs, templates, products, kept)
+
+
+def _save(
+    request: Request,
+    started: int,
+    inputs: Iterable[Path],
+    templates: Templates,
+    products: Iterable[str],
+    shaders: tuple[Kept, ...],
+) -> None:
+    assert request.state is not None
+    names = sorted(frozenset().union(*(kept.sources for kept in shaders)))
     sources = {name: templates.find(name) for name in names}
     texts = {name: source.path for name, source in sources.items() if source}
     others = tuple(sorted(set(inputs) - set(texts.values())))
@@ -80,8 +112,8 @@ def save(
         _key(request, others),
         others,
         {name: digest_of(path) for name, path in texts.items()},
-        {name: _stamp(request.out / name) for name in sorted(products)},
-        tuple(replace(shader, text="") for shader in shaders),
+        {name: _stamp(f"{request.out}/{name}") for name in sorted(products)},
+        shaders,
     )
     if any(_stamp(path)[1] > started - _CLOCK for path in (*others, *texts.values())):
         request.state.unlink(missing_ok=True)
@@ -110,7 +142,7 @@ def _read(path: Path | None) -> State | None:
 def _still_holds(state: State, request: Request) -> bool:
     if state.key != _key(request, state.inputs):
         return False
-    return all(_stamp(request.out / name) == stamp for name, stamp in state.products.items())
+    return all(_stamp(f"{request.out}/{name}") == old for name, old in state.products.items())
 
 
 def _key(request: Request, inputs: Iterable[Path]) -> bytes:
@@ -128,11 +160,12 @@ def _references(request: Request) -> Iterator[Path]:
         yield from sorted(folder.glob("reference/*.py"))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    if not path.is_file():
+def _stamp(path: str | Path) -> tuple[int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - of thousands, without making Paths of them
+    except FileNotFoundError:
         return (-1, -1)
-    stat = path.stat()
-    return (stat.st_size, stat.st_mtime_ns)
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else (-1, -1)
 
 
 def _digests(templates: Templates, names: Iterable[str]) -> dict[str, bytes] | None:
@@ -142,9 +175,7 @@ def _digests(templates: Templates, names: Iterable[str]) -> dict[str, bytes] | N
     return {name: digest_of(source.path) for name, source in sources.items() if source}
 
 
-def _sources(shaders: Iterable[Rendered]) -> frozenset[str]:
-    return frozenset().union(*(shader.sources for shader in shaders))
-
-
-def _again(renderer: Renderer, old: Rendered, edited: set[str]) -> Rendered:
-    return old if old.sources.isdisjoint(edited) else renderer.fill(old.shader)
+def _render_again(state: State, edited: set[str], renderer: Renderer) -> dict[str, Rendered]:
+    """By id, the shaders that come from an edited template."""
+    stale = [kept for kept in state.shaders if not kept.sources.isdisjoint(edited)]
+    return {kept.id: renderer.fill(pickle.loads(kept.shader)) for kept in stale}

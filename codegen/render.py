@@ -48,11 +48,12 @@ class Rendered:
     sources: frozenset[str]
 
 
-def glsl_digest(shaders: Iterable[Rendered]) -> str:
-    """Changes when any shader does: what build tools depend on instead of on every file."""
+def glsl_digest(shaders: Iterable[tuple[str, bytes]]) -> str:
+    """Changes when any shader does, of which ids and digests are given: what build tools depend on
+    instead of on every file."""
     digest = hashlib.blake2b(digest_size=16)
-    for shader in shaders:
-        digest.update(f"{shader.shader.id}\n".encode() + shader.digest)
+    for name, text_digest in shaders:
+        digest.update(f"{name}\n".encode() + text_digest)
     return digest.hexdigest() + "\n"
 
 

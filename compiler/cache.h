@@ -3,6 +3,7 @@
 #define SPIRLOOM_COMPILER_CACHE_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -22,6 +23,7 @@ struct CacheKey {
   uint64_t low = 0;
   // 32 hexadecimal digits.
   std::string ToString() const;
+  auto operator<=>(const CacheKey&) const = default;
 };
 CacheKey MakeCacheKey(const Variant& variant, std::string_view glsl, std::string_view tool_version);
 

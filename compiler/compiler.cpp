@@ -1,8 +1,11 @@
 #include "compiler/compiler.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -11,6 +14,7 @@
 #include "compiler/compile_variant.h"
 #include "compiler/diagnostics.h"
 #include "compiler/file_io.h"
+#include "compiler/image_twin.h"
 #include "compiler/manifest.h"
 #include "compiler/pack_writer.h"
 #include "compiler/parallel_for.h"
@@ -55,6 +59,7 @@ class Run {
   Status LoadManifest();
   void CompileAll();
   void CompileOne(size_t i, size_t thread);
+  CompiledVariant Compile(const Variant& variant, std::string_view glsl, size_t thread);
   void TrimCache();
   Status FirstError() const;
   Status WriteTrace();
@@ -70,7 +75,8 @@ class Run {
   size_t threads_ = 1;
   std::optional<TimeTrace> trace_;
   Manifest manifest_;
-  std::vector<Outcome> outcomes_;  // by variant, so that order does not depend on threads
+  std::vector<Outcome> outcomes_;      // by variant, so that order does not depend on threads
+  std::map<CacheKey, size_t> by_key_;  // outcomes with modules that may serve twins
   CompileReport report_;
 };
 
@@ -87,10 +93,23 @@ Status Run::LoadManifest() {
 void Run::CompileAll() {
   outcomes_.resize(manifest_.variants.size());
   Progress progress(outcomes_.size(), options_.progress);
-  ParallelFor(outcomes_.size(), threads_, [&](size_t i, size_t thread) {
-    CompileOne(i, thread);
-    progress.Advance();
+  std::vector<size_t> order(outcomes_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // Twins come after the variants whose modules may serve them.
+  const auto twins = std::stable_partition(order.begin(), order.end(), [&](size_t i) {
+    return !HasLayeredImages(manifest_.variants[i]);
   });
+  const auto compile = [&](std::span<const size_t> part) {
+    ParallelFor(part.size(), threads_, [&](size_t i, size_t thread) {
+      CompileOne(part[i], thread);
+      progress.Advance();
+    });
+  };
+  compile({order.begin(), twins});
+  for (auto i = order.begin(); i != twins; ++i) {
+    if (!outcomes_[*i].compiled.words.empty()) by_key_.emplace(outcomes_[*i].key, *i);
+  }
+  compile({twins, order.end()});
   report_.compiled = static_cast<size_t>(std::count_if(
       outcomes_.begin(), outcomes_.end(), [](const Outcome& o) { return !o.from_cache; }));
 }
@@ -115,11 +134,25 @@ void Run::CompileOne(size_t i, size_t thread) {
       return;
     }
   }
-  outcome.compiled = CompileVariant(variant, *glsl, trace, thread);
+  outcome.compiled = Compile(variant, *glsl, thread);
   if (!outcome.compiled.errors.empty()) return;
   const PhaseTimer timer(trace, thread, "store", variant.id);
   outcome.cache_status =
       cache_.Store(outcome.key, {outcome.compiled.words, outcome.compiled.left_out_reason});
+}
+
+CompiledVariant Run::Compile(const Variant& variant, std::string_view glsl, size_t thread) {
+  TimeTrace* trace = trace_ ? &*trace_ : nullptr;
+  if (HasLayeredImages(variant)) {
+    const auto twin = by_key_.find(TwinKey(variant, glsl, tool_version_));
+    if (twin != by_key_.end()) {
+      const PhaseTimer timer(trace, thread, "from twin", variant.id);
+      auto words = FromTwin(outcomes_[twin->second].compiled.words, variant);
+      if (words.ok())
+        return {.words = std::move(words).value(), .errors = {}, .left_out_reason = ""};
+    }
+  }
+  return CompileVariant(variant, glsl, trace, thread);
 }
 
 void Run::TrimCache() {

@@ -17,17 +17,14 @@ struct Pass {
   bool strips = false;  // removes names and line information
 };
 
-// Names go first, so that no later pass carries them along; then spirv-opt -O, in its order, which
-// is interrupted when all functions are one and loops are unrolled, for HoistPushConstants().
+// Names go first, so that no later pass carries them along. Then, in its order, what of spirv-opt
+// -O changes compute kernels, all functions made one; it is interrupted for HoistPushConstants().
+// Loops that ask for it are unrolled by drivers.
 constexpr Pass kPasses[] = {
     {"--strip-debug", false, /*strips=*/true},
-    {"--strip-nonsemantic", false, /*strips=*/true},
-    {"--wrap-opkill"},
-    {"--eliminate-dead-branches"},
     {"--merge-return"},
     {"--inline-entry-points-exhaustive"},
     {"--eliminate-dead-functions"},
-    {"--eliminate-dead-code-aggressive"},
     {"--private-to-local"},
     {"--eliminate-local-single-block"},
     {"--eliminate-local-single-store"},
@@ -38,35 +35,20 @@ constexpr Pass kPasses[] = {
     {"--eliminate-local-single-store"},
     {"--eliminate-dead-code-aggressive"},
     {"--ssa-rewrite"},
-    {"--eliminate-dead-code-aggressive"},
     {"--ccp"},
     {"--eliminate-dead-code-aggressive"},
-    {"--loop-unroll"},
     {"--eliminate-dead-branches"},
     {"--redundancy-elimination"},
-    {"--combine-access-chains"},
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
-    {"--scalar-replacement=100"},
-    {"--convert-local-access-chains"},
-    {"--eliminate-local-single-block"},
-    {"--eliminate-local-single-store"},
-    {"--eliminate-dead-code-aggressive"},
-    {"--ssa-rewrite"},
     {"--eliminate-dead-code-aggressive"},
 };
 constexpr Pass kLastPasses[] = {
     {"--vector-dce"},
     {"--eliminate-dead-inserts"},
-    {"--eliminate-dead-branches"},
-    {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
     {"--if-conversion"},
-    {"--copy-propagate-arrays"},
-    {"--reduce-load-size"},
     {"--eliminate-dead-code-aggressive"},
     {"--merge-blocks"},
     {"--redundancy-elimination"},
-    {"--eliminate-dead-branches"},
-    {"--merge-blocks"},
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
     {"--compact-ids"},
 };

@@ -15,5 +15,7 @@ void main() {
   ivec4 nchw = texel_nchw(i, sizes);
   ivec3 place = texel_place(nchw, sizes);
   ivec4 x = x_texel(place);
-  y_put_texel(place, ivec4(apply(x.x), apply(x.y), apply(x.z), apply(x.w)), sizes.y - nchw.y);
+  ivec4 y;
+  for (int lane = 0; lane < 4; lane++) y[lane] = apply(x[lane]);
+  y_put_texel(place, y, sizes.y - nchw.y);
 }

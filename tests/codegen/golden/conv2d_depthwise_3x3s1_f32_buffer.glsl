@@ -22,39 +22,41 @@ void main() {
   float w7 = weight_at(channel * 9 + 7);
   float w8 = weight_at(channel * 9 + 8);
   float bias = has_bias != 0 ? bias_at(channel) : 0.0;
+  int x_plane = plane * x_sizes[2] * x_sizes[3];
   int x_column = column * 1 - padding[1];
   bool inside0 = x_column + 0 >= 0 && x_column + 0 < x_sizes[3];
-  int at0 = clamp(x_column + 0, 0, x_sizes[3] - 1);
+  int x0 = x_plane + clamp(x_column + 0, 0, x_sizes[3] - 1);
   bool inside1 = x_column + 1 >= 0 && x_column + 1 < x_sizes[3];
-  int at1 = clamp(x_column + 1, 0, x_sizes[3] - 1);
+  int x1 = x_plane + clamp(x_column + 1, 0, x_sizes[3] - 1);
   bool inside2 = x_column + 2 >= 0 && x_column + 2 < x_sizes[3];
-  int at2 = clamp(x_column + 2, 0, x_sizes[3] - 1);
+  int x2 = x_plane + clamp(x_column + 2, 0, x_sizes[3] - 1);
   bool inside3 = x_column + 3 >= 0 && x_column + 3 < x_sizes[3];
-  int at3 = clamp(x_column + 3, 0, x_sizes[3] - 1);
+  int x3 = x_plane + clamp(x_column + 3, 0, x_sizes[3] - 1);
   bool inside4 = x_column + 4 >= 0 && x_column + 4 < x_sizes[3];
-  int at4 = clamp(x_column + 4, 0, x_sizes[3] - 1);
+  int x4 = x_plane + clamp(x_column + 4, 0, x_sizes[3] - 1);
   bool inside5 = x_column + 5 >= 0 && x_column + 5 < x_sizes[3];
-  int at5 = clamp(x_column + 5, 0, x_sizes[3] - 1);
+  int x5 = x_plane + clamp(x_column + 5, 0, x_sizes[3] - 1);
   vec4 sum0 = vec4(bias);
   vec4 sum1 = vec4(bias);
   vec4 sum2 = vec4(bias);
+  int at = (plane * sizes.z + row - 2) * sizes.w + column;
   int last = min(row + strip_rows, sizes.z) + 2;
   for (int o = row; o < last; o++) {
     {
       int x_row = o * 1 + 0 - padding[0];
       bool inside = x_row >= 0 && x_row < x_sizes[2];
-      int start = (plane * x_sizes[2] + clamp(x_row, 0, x_sizes[2] - 1)) * x_sizes[3];
-      float v0 = x_at(start + at0);
+      int start = clamp(x_row, 0, x_sizes[2] - 1) * x_sizes[3];
+      float v0 = x_at(start + x0);
       v0 = inside && inside0 ? v0 : 0.0;
-      float v1 = x_at(start + at1);
+      float v1 = x_at(start + x1);
       v1 = inside && inside1 ? v1 : 0.0;
-      float v2 = x_at(start + at2);
+      float v2 = x_at(start + x2);
       v2 = inside && inside2 ? v2 : 0.0;
-      float v3 = x_at(start + at3);
+      float v3 = x_at(start + x3);
       v3 = inside && inside3 ? v3 : 0.0;
-      float v4 = x_at(start + at4);
+      float v4 = x_at(start + x4);
       v4 = inside && inside4 ? v4 : 0.0;
-      float v5 = x_at(start + at5);
+      float v5 = x_at(start + x5);
       v5 = inside && inside5 ? v5 : 0.0;
       sum0 += w0 * vec4(v0, v1, v2, v3);
       sum0 += w1 * vec4(v1, v2, v3, v4);
@@ -66,16 +68,15 @@ void main() {
       sum2 += w7 * vec4(v1, v2, v3, v4);
       sum2 += w8 * vec4(v2, v3, v4, v5);
     }
-    int y_row = o - 2;
-    if (y_row >= row) {
-      int at = (plane * sizes.z + y_row) * sizes.w + column;
+    if (o >= row + 2) {
       vec4 value = finish4(sum2, at + min(ivec4(0, 1, 2, 3), ivec4(sizes.w - 1 - column)));
       if (WHOLE) {
-        y_put4(at / 4, value);
+        y_put4(at >> 2, value);
       } else {
         for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, value[p]);
       }
     }
+    at += sizes.w;
     sum2 = sum1;
     sum1 = sum0;
     sum0 = vec4(bias);

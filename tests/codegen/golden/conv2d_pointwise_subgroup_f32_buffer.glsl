@@ -3,6 +3,7 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
+
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
   int plane = sizes.z * sizes.w;
@@ -25,7 +26,33 @@ void main() {
   int w4 = min(channel / 4 + 4 + cluster_lane() / 4, last_quad) * next_quad + cluster_lane() % 4;
   // Drivers that unroll the loops below keep these in registers.
   vec4 sums[24];
-  for (int o = 0; o < 24; o++) sums[o] = vec4(0.0);
+  float bias0 = has_bias != 0 ? bias_at(min(channel + 0 + cluster_lane(), sizes.y - 1)) : 0.0;
+  sums[0] = vec4(from_lane(bias0, 0));
+  sums[1] = vec4(from_lane(bias0, 1));
+  sums[2] = vec4(from_lane(bias0, 2));
+  sums[3] = vec4(from_lane(bias0, 3));
+  sums[4] = vec4(from_lane(bias0, 4));
+  sums[5] = vec4(from_lane(bias0, 5));
+  sums[6] = vec4(from_lane(bias0, 6));
+  sums[7] = vec4(from_lane(bias0, 7));
+  float bias8 = has_bias != 0 ? bias_at(min(channel + 8 + cluster_lane(), sizes.y - 1)) : 0.0;
+  sums[8] = vec4(from_lane(bias8, 0));
+  sums[9] = vec4(from_lane(bias8, 1));
+  sums[10] = vec4(from_lane(bias8, 2));
+  sums[11] = vec4(from_lane(bias8, 3));
+  sums[12] = vec4(from_lane(bias8, 4));
+  sums[13] = vec4(from_lane(bias8, 5));
+  sums[14] = vec4(from_lane(bias8, 6));
+  sums[15] = vec4(from_lane(bias8, 7));
+  float bias16 = has_bias != 0 ? bias_at(min(channel + 16 + cluster_lane(), sizes.y - 1)) : 0.0;
+  sums[16] = vec4(from_lane(bias16, 0));
+  sums[17] = vec4(from_lane(bias16, 1));
+  sums[18] = vec4(from_lane(bias16, 2));
+  sums[19] = vec4(from_lane(bias16, 3));
+  sums[20] = vec4(from_lane(bias16, 4));
+  sums[21] = vec4(from_lane(bias16, 5));
+  sums[22] = vec4(from_lane(bias16, 6));
+  sums[23] = vec4(from_lane(bias16, 7));
 
     for (int c = 0; c < group_in; c += 4) {
       int step0 = min(c + 0, group_in - 1) * x_step;
@@ -225,11 +252,40 @@ void main() {
       }
     }
 
-  if (first >= count) return;
   int at = ((image * sizes.y + channel) * plane + within) / 4;
+  int y_step = plane / 4;
+  int last = sizes.x * sizes.y * y_step - 1;
+  // A loop, because software devices skip one that has no lanes, but execute both sides of a branch.
+  for (int once = 0; once < has_addend; once++) {
+    sums[0] += addend_at4(min(at + 0 * y_step, last));
+    sums[1] += addend_at4(min(at + 1 * y_step, last));
+    sums[2] += addend_at4(min(at + 2 * y_step, last));
+    sums[3] += addend_at4(min(at + 3 * y_step, last));
+    sums[4] += addend_at4(min(at + 4 * y_step, last));
+    sums[5] += addend_at4(min(at + 5 * y_step, last));
+    sums[6] += addend_at4(min(at + 6 * y_step, last));
+    sums[7] += addend_at4(min(at + 7 * y_step, last));
+    sums[8] += addend_at4(min(at + 8 * y_step, last));
+    sums[9] += addend_at4(min(at + 9 * y_step, last));
+    sums[10] += addend_at4(min(at + 10 * y_step, last));
+    sums[11] += addend_at4(min(at + 11 * y_step, last));
+    sums[12] += addend_at4(min(at + 12 * y_step, last));
+    sums[13] += addend_at4(min(at + 13 * y_step, last));
+    sums[14] += addend_at4(min(at + 14 * y_step, last));
+    sums[15] += addend_at4(min(at + 15 * y_step, last));
+    sums[16] += addend_at4(min(at + 16 * y_step, last));
+    sums[17] += addend_at4(min(at + 17 * y_step, last));
+    sums[18] += addend_at4(min(at + 18 * y_step, last));
+    sums[19] += addend_at4(min(at + 19 * y_step, last));
+    sums[20] += addend_at4(min(at + 20 * y_step, last));
+    sums[21] += addend_at4(min(at + 21 * y_step, last));
+    sums[22] += addend_at4(min(at + 22 * y_step, last));
+    sums[23] += addend_at4(min(at + 23 * y_step, last));
+  }
+  if (first >= count) return;
   for (int o = 0; o < min(24, sizes.y - channel); o++) {
-    vec4 value = sums[o] + (has_bias != 0 ? bias_at(channel + o) : 0.0);
-    y_put4(at, finish_fours(value, at));
-    at += plane / 4;
+    vec4 value = activate(sums[o]);
+    y_put4(at, value);
+    at += y_step;
   }
 }

@@ -1,0 +1,92 @@
+// Modules of texture2d variants that are made from their texture3d twins'.
+#include "compiler/image_twin.h"
+
+#include <gmock/gmock.h>
+
+#include "compiler/file_io.h"
+#include "tests/compiler/fixture.h"
+
+namespace spirloom::compiler {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ImageTwinTest : public CompilerTest {
+ protected:
+  ImageTwinTest() {
+    options_.extract_dir = folder_ / "spv";
+    options_.time_trace = folder_ / "trace.json";
+  }
+
+  // y[i] = x[i] * SCALE + z[i], images of these shapes ("3D" or "2DArray").
+  void AddSum(const std::string& id, const std::string& x, const std::string& z,
+              const std::string& body_end = "") {
+    GlslParts parts;
+    parts.extensions = "#extension GL_EXT_samplerless_texture_functions : require\n";
+    parts.bindings =
+        "layout(set = 0, binding = 0) uniform texture" + x +
+        " x_image;\nlayout(set = 0, binding = 1, std430) writeonly buffer y_block { vec4 y_data[]; "
+        "};\nlayout(set = 0, binding = 2) uniform texture" +
+        z + " z_image;\n";
+    parts.body =
+        "y_data[i] = SCALE * texelFetch(x_image, ivec3(i), 0) + texelFetch(z_image, ivec3(i), 0);" +
+        body_end;
+    nlohmann::json& bindings = AddVariant(id, parts.Text())["bindings"];
+    bindings[0]["type"] = TypeOf(x);
+    bindings.push_back(bindings[0]);
+    bindings[2]["name"] = "z";
+    bindings[2]["type"] = TypeOf(z);
+  }
+
+  static std::string TypeOf(const std::string& shape) {
+    return shape == "3D" ? "sampled_image_3d" : "sampled_image_2d_array";
+  }
+
+  // What compiling all variants gives for `id`.
+  std::string ModuleOf(const std::string& id) {
+    const Result<CompileReport> report = Compile();
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    return ReadFile(options_.extract_dir / (id + ".spv")).value();
+  }
+
+  std::string Trace() { return ReadFile(options_.time_trace).value(); }
+};
+
+TEST_F(ImageTwinTest, GivesTheModuleThatCompilingGives) {
+  AddSum("layered", "2DArray", "2DArray");
+  const std::string alone = ModuleOf("layered");
+  EXPECT_THAT(Trace(), Not(HasSubstr("from twin")));
+  AddSum("flat", "3D", "3D");
+  EXPECT_EQ(ModuleOf("layered"), alone);
+  EXPECT_THAT(Trace(), HasSubstr("from twin"));
+}
+
+TEST_F(ImageTwinTest, ServesFromTheCacheToo) {
+  options_.cache_dir = folder_ / "cache";
+  AddSum("flat", "3D", "3D");
+  ModuleOf("flat");
+  AddSum("layered", "2DArray", "2DArray");
+  const std::string module = ModuleOf("layered");
+  EXPECT_THAT(Trace(), HasSubstr("from twin"));
+  options_.cache_dir.clear();
+  manifest_["variants"].erase(0);
+  EXPECT_EQ(ModuleOf("layered"), module);
+}
+
+TEST_F(ImageTwinTest, ImagesOfBothKindsAreCompiled) {
+  AddSum("both", "3D", "2DArray");
+  const std::string alone = ModuleOf("both");
+  AddSum("flat", "3D", "3D");
+  EXPECT_EQ(ModuleOf("both"), alone);
+}
+
+TEST_F(ImageTwinTest, OtherGlslIsNoTwin) {
+  AddSum("flat", "3D", "3D");
+  AddSum("layered", "2DArray", "2DArray", " y_data[i + 1] = vec4(1.0);");
+  ModuleOf("layered");
+  EXPECT_THAT(Trace(), Not(HasSubstr("from twin")));
+}
+
+}  // namespace
+}  // namespace spirloom::compiler
