@@ -257,30 +257,7 @@ void main() {
   int last = sizes.x * sizes.y * y_step - 1;
   // A loop, because software devices skip one that has no lanes, but execute both sides of a branch.
   for (int once = 0; once < has_addend; once++) {
-    sums[0] += addend_at4(min(at + 0 * y_step, last));
-    sums[1] += addend_at4(min(at + 1 * y_step, last));
-    sums[2] += addend_at4(min(at + 2 * y_step, last));
-    sums[3] += addend_at4(min(at + 3 * y_step, last));
-    sums[4] += addend_at4(min(at + 4 * y_step, last));
-    sums[5] += addend_at4(min(at + 5 * y_step, last));
-    sums[6] += addend_at4(min(at + 6 * y_step, last));
-    sums[7] += addend_at4(min(at + 7 * y_step, last));
-    sums[8] += addend_at4(min(at + 8 * y_step, last));
-    sums[9] += addend_at4(min(at + 9 * y_step, last));
-    sums[10] += addend_at4(min(at + 10 * y_step, last));
-    sums[11] += addend_at4(min(at + 11 * y_step, last));
-    sums[12] += addend_at4(min(at + 12 * y_step, last));
-    sums[13] += addend_at4(min(at + 13 * y_step, last));
-    sums[14] += addend_at4(min(at + 14 * y_step, last));
-    sums[15] += addend_at4(min(at + 15 * y_step, last));
-    sums[16] += addend_at4(min(at + 16 * y_step, last));
-    sums[17] += addend_at4(min(at + 17 * y_step, last));
-    sums[18] += addend_at4(min(at + 18 * y_step, last));
-    sums[19] += addend_at4(min(at + 19 * y_step, last));
-    sums[20] += addend_at4(min(at + 20 * y_step, last));
-    sums[21] += addend_at4(min(at + 21 * y_step, last));
-    sums[22] += addend_at4(min(at + 22 * y_step, last));
-    sums[23] += addend_at4(min(at + 23 * y_step, last));
+    for (int o = 0; o < 24; o++) sums[o] += addend_at4(min(at + o * y_step, last));
   }
   if (first >= count) return;
   for (int o = 0; o < min(24, sizes.y - channel); o++) {

@@ -1,6 +1,5 @@
 #version 450
 #extension GL_EXT_samplerless_texture_functions : require
-#extension GL_EXT_shader_16bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
@@ -25,8 +24,10 @@ void main() {
   int batch = cluster_number();
   int column = take(batch, tiles) * 32 + cluster_lane() * 4;
   int row = take(batch, row_tiles) * 32;
-  int left_start = batch * row_count * depth;
-  int right_start = batch * depth * columns;
+  int product = min(batch, batches - 1);
+  ivec2 from = ivec2(product);
+  int left_start = from.x * row_count * depth;
+  int right_start = from.y * depth * columns;
   int own_column = min(column, (columns + 3) / 4 * 4 - 4);
   int left0 = left_start + min(row + 0 + cluster_lane(), row_count - 1) * depth;
   int left1 = left_start + min(row + 8 + cluster_lane(), row_count - 1) * depth;
@@ -277,11 +278,11 @@ void main() {
       sums[31] = sum7;
     }
   }
-  if (column >= columns) return;
+  if (column >= columns || batch >= batches) return;
   for (int r = 0; r < min(32, row_count - row); r++) {
     int first = (batch * row_count + row + r) * columns + column;
     for (int lane = 0; lane < min(4, columns - column); lane++) {
-      y_put(first + lane, sums[r][lane]);
+      y_put(first + lane, with_addend(sums[r][lane], ivec3(batch, row + r, column + lane)));
     }
   }
 }

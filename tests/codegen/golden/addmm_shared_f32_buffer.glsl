@@ -23,8 +23,10 @@ void main() {
   int column = take(batch, (columns + 31) / 32) * 32;
   int row = take(batch, (row_count + 31) / 32) * 32;
   bool inside = batch < batches;
-  int left_start = inside ? batch * row_count * depth : 0;
-  int right_start = inside ? batch * depth * columns : 0;
+  int product = inside ? batch : 0;
+  ivec2 from = ivec2(product);
+  int left_start = from.x * row_count * depth;
+  int right_start = from.y * depth * columns;
   // What this invocation loads in each step: 8 of a row of left, 8 of a row of right.
   int left_row = lane % 32;
   int left_k = lane / 32 * 8;
@@ -71,7 +73,7 @@ void main() {
     int y_column = column + i % 1 * 4;
     int first = (batch * row_count + y_row) * columns + y_column;
     for (int c = 0; c < (y_row < row_count ? min(4, columns - y_column) : 0); c++) {
-      y_put(first + c, sums[i][c]);
+      y_put(first + c, with_addend(sums[i][c], ivec3(batch, y_row, y_column + c)));
     }
   }
 }
