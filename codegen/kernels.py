@@ -69,6 +69,10 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     axes = load_axes(fields, signature)
     placed = dataclasses.replace(scope, storages=True)
     dispatch = _dispatch_scope(placed)
+    constants = tuple(_constants(fields, _device_scope(placed)))
+    launched = _device_scope(dispatch)
+    for constant in constants:
+        launched = launched.with_value(constant.name, constant.value)
     repeat = _optional(fields, "repeat", scope, Kind.INT)
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
@@ -81,10 +85,10 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         no_storage=axes.no_storage,
         operands=load_operands(fields, signature, axes, repeat is not None),
         params=_params(own, sidecar, template),
-        push=tuple(_push(fields, dispatch)),
-        constants=tuple(_constants(fields, placed)),
+        push=tuple(_push(fields, launched)),
+        constants=constants,
         workgroup=_workgroup(fields),
-        grid=_grid(fields, dispatch, own.node.position),
+        grid=_grid(fields, launched, own.node.position),
         repeat=repeat,
         joined_at=_optional(fields, "joined_at", dispatch, Kind.INT),
         needs=frozenset(as_word(item, Capability, "Capability") for item in fields.items("needs")),

@@ -103,12 +103,19 @@ class Op:
     def dispatch(
         self, args: Mapping[str, object], storage: Storage | str, i: int = 0
     ) -> tuple[dict[str, Value], tuple[int, int, int]] | None:
-        """The push constants and invocations of dispatch `i`, as the runtime would compute them."""
+        """The push constants and invocations of dispatch `i`, as the runtime would compute them on
+        a GPU."""
         found = self._choose(args, Storage(storage), ())
         if found is None:
             return None
         variant, values = found
-        values = {**values, "storage": Storage(storage), "i": i}
+        values = {
+            **values,
+            "storage": Storage(storage),
+            "i": i,
+            "is_cpu": False,
+            "subgroup_size": 32,
+        }
         push = {member.name: evaluate(member.value, values) for member in variant.kernel.push}
         grid = tuple(evaluate(size, values) for size in variant.kernel.grid)
         return push, cast("tuple[int, int, int]", grid)

@@ -41,9 +41,11 @@ def _constant(checker: Checker, tree: ast.Constant) -> Expr:
 def _name(checker: Checker, tree: ast.Name) -> Expr:
     if tree.id in checker.scope.variables:
         return checker.scope.variables[tree.id]
+    if tree.id in checker.scope.values:
+        return checker.scope.values[tree.id]
     if tree.id == "inf":
         return Literal(Kind.FLOAT, float("inf"))
-    known = one_of(checker.scope.variables)
+    known = one_of([*checker.scope.variables, *checker.scope.values])
     raise checker.fail(tree, f"Name '{tree.id}' is unknown here; known names are: {known}.")
 
 

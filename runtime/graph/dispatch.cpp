@@ -46,7 +46,7 @@ class Builder {
     const PlanNode& node = plan_.nodes[index];
     const ops::KernelInfo& kernel = *node.kernel;
     const CallFrame frame(*node.op->op, node.args, node.outputs, plan_.tensors);
-    ops::CallFormulas formulas(*node.op->op, frame.call());
+    ops::CallFormulas formulas(*node.op->op, frame.call(), device_.facts);
     const int64_t repeat = formulas.Repeat(kernel);
     SPIRLOOM_TRY(formulas.status());
     if (repeat < 0 || repeat > kMaxRepeat) {

@@ -102,10 +102,10 @@ Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op
 enum class Rank : uint8_t { kNone, kPossible, kPreferred, kTuned, kNamed };
 
 Result<Rank> RankOf(const ops::KernelInfo& kernel, ops::CallFormulas& formulas,
-                    const DeviceTraits& device, const KernelWishes& wishes) {
+                    const KernelWishes& wishes) {
   if (std::ranges::find(wishes.named, kernel.name) != wishes.named.end()) return Rank::kNamed;
   if (kernel.name == wishes.tuned) return Rank::kTuned;
-  const bool preferred = formulas.Prefer(kernel, device.facts);
+  const bool preferred = formulas.Prefer(kernel);
   SPIRLOOM_TRY(formulas.status());
   return preferred ? Rank::kPreferred : Rank::kPossible;
 }
@@ -123,7 +123,7 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry&
                                   const DeviceTraits& device, const KernelWishes& wishes) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
-  ops::CallFormulas formulas(*op.op, call);
+  ops::CallFormulas formulas(*op.op, call, device.facts);
   Rank best = Rank::kNone;
   const Rank enough = !wishes.named.empty()   ? Rank::kNamed
                       : !wishes.tuned.empty() ? Rank::kTuned
@@ -136,7 +136,7 @@ Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry&
       if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
       continue;
     }
-    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, formulas, device, wishes));
+    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, formulas, wishes));
     if (rank <= best) continue;
     best = rank;
     search = std::move(found);

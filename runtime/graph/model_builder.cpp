@@ -34,8 +34,11 @@ HostAccess BestHostAccess(const RuntimeState& runtime) {
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
-                                               graph::TensorWatch* watch) {
-  auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch);
+                                               graph::TensorWatch* watch,
+                                               const ops::DeviceFacts* facts) {
+  graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
+  if (facts != nullptr) traits.facts = *facts;
+  auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits);
   const vulkan::Device& device = *state->runtime->device;
   SPIRLOOM_TRY_ASSIGN(state->fence, vulkan::Fence::Create(device));
   SPIRLOOM_TRY_ASSIGN(state->dummy,

@@ -59,11 +59,13 @@ struct Recording {
 // the device alive and is destroyed last.
 struct ModelState {
   ModelState(std::shared_ptr<RuntimeState> used_runtime, const ModelOptions& used_options,
-             HostAccess host_access, graph::TensorWatch* used_watch)
+             HostAccess host_access, graph::TensorWatch* used_watch,
+             const graph::DeviceTraits& used_traits)
       : runtime(std::move(used_runtime)),
         options(used_options),
         access(host_access),
         watch(used_watch),
+        traits(used_traits),
         activations(*runtime->device, vulkan::MemoryUse::kDevice),
         input_memory(*runtime->device, InputUse()),
         output_memory(*runtime->device, OutputUse()) {}
@@ -75,6 +77,7 @@ struct ModelState {
   const ModelOptions options;
   const HostAccess access;
   graph::TensorWatch* const watch;
+  const graph::DeviceTraits traits;
   std::shared_ptr<const graph::Graph> graph;  // of a model with symbols, else null
   std::vector<SymbolInfo> symbols;
 
@@ -106,11 +109,13 @@ struct ModelState {
 HostAccess BestHostAccess(const RuntimeState& runtime);
 
 // Plans `graph`, records it at its greatest sizes, and refers to it only while running. `watch`, if
-// any, must outlive the state.
+// any, must outlive the state. With `facts`, that is what specs hear of the device: what they would
+// choose for another one can be tried.
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
-                                               graph::TensorWatch* watch = nullptr);
+                                               graph::TensorWatch* watch = nullptr,
+                                               const ops::DeviceFacts* facts = nullptr);
 
 // Plans and records `graph`, which has no symbols left, beside what `state` holds already.
 Result<Recording> Record(ModelState& state, const graph::Graph& graph);

@@ -43,15 +43,15 @@ class RecordingBuilder {
   RecordingBuilder(ModelState& state, const graph::Graph& graph) : state_(state), graph_(graph) {}
 
   Result<Recording> Build() {
-    const graph::DeviceTraits traits = graph::DeviceTraits::Of(device());
     if (const Tuner* tuner = state_.options.tune; tuner != nullptr) {
       SPIRLOOM_TRY(tuner->tune(state_.runtime, graph_, state_.options));
     }
     const graph::LoweringOptions lowering{.storage = state_.options.storage,
                                           .kernels = state_.options.kernels,
                                           .tuned = *state_.runtime->tuning->kernels()};
-    SPIRLOOM_TRY_ASSIGN(plan_, graph::Lower(graph_, state_.runtime->index, traits, lowering));
-    SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, traits));
+    SPIRLOOM_TRY_ASSIGN(plan_,
+                        graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
+    SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, state_.traits));
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);
     }

@@ -13,8 +13,8 @@ constexpr uint64_t kNoSuchCode = 0xf;  // no variant has it
 
 }  // namespace
 
-CallFormulas::CallFormulas(const OpInfo& op, const Call& call)
-    : op_(op), call_(call), evaluator_(eval_, op.lets, call) {}
+CallFormulas::CallFormulas(const OpInfo& op, const Call& call, const DeviceFacts& device)
+    : op_(op), call_(call), evaluator_(eval_, op.lets, call, device) {}
 
 Status CallFormulas::status() const { return eval_.ok() ? Status() : InvalidFile({eval_.error()}); }
 
@@ -73,8 +73,7 @@ bool CallFormulas::When(const KernelInfo& kernel) {
   return kernel.when.empty() || evaluator_.Int(kernel.when) != 0;
 }
 
-bool CallFormulas::Prefer(const KernelInfo& kernel, const DeviceFacts& device) {
-  evaluator_.SetDevice(device);
+bool CallFormulas::Prefer(const KernelInfo& kernel) {
   return kernel.prefer.empty() || evaluator_.Int(kernel.prefer) != 0;
 }
 

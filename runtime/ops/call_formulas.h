@@ -13,11 +13,11 @@
 namespace spirloom::ops {
 
 // What an op's formulas say of one call. They are total: whatever a hostile graph file contains,
-// the functions return, and status() has the first error. Kernels must be the op's. Refers to both
-// arguments of its constructor.
+// the functions return, and status() has the first error. Kernels must be the op's. Refers to `op`
+// and `call`; `device` matters to Prefer(), Push(), Grid() and Constants() alone.
 class CallFormulas {
  public:
-  CallFormulas(const OpInfo& op, const Call& call);
+  CallFormulas(const OpInfo& op, const Call& call, const DeviceFacts& device = {});
   CallFormulas(const CallFormulas&) = delete;
   CallFormulas& operator=(const CallFormulas&) = delete;
 
@@ -34,7 +34,7 @@ class CallFormulas {
   // Whether the kernel can compute the call.
   bool When(const KernelInfo& kernel);
   // Whether the device is better served by this kernel than by those after it.
-  bool Prefer(const KernelInfo& kernel, const DeviceFacts& device);
+  bool Prefer(const KernelInfo& kernel);
   // The VariantRow::key for the call; `storage` is the node's.
   uint64_t VariantKey(const KernelInfo& kernel, Storage storage);
   // How many dispatches the call takes.

@@ -16,8 +16,14 @@ const TensorDesc kNoTensorDesc{
 
 }  // namespace
 
-FormulaEvaluator::FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call)
-    : eval_(eval), let_infos_(lets), call_(call), lets_(lets.size()), known_(lets.size()) {}
+FormulaEvaluator::FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call,
+                                   const DeviceFacts& device)
+    : eval_(eval),
+      let_infos_(lets),
+      call_(call),
+      device_(device),
+      lets_(lets.size()),
+      known_(lets.size()) {}
 
 void FormulaEvaluator::SetDispatch(Storage storage, int64_t dispatch) {
   storage_ = storage;

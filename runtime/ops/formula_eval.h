@@ -14,17 +14,15 @@
 namespace spirloom::ops {
 
 // Evaluates formulas of one op for one call. Formulas have passed CheckFormula. A let is evaluated
-// when it is first used, and kept. What has no value leaves its error in `eval`. Refers to all of
-// its constructor's arguments.
+// when it is first used, and kept. What has no value leaves its error in `eval`. Refers to `eval`,
+// `lets` and `call`; `device` gives `is_cpu` and `subgroup_size` their meaning.
 class FormulaEvaluator {
  public:
-  FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call);
+  FormulaEvaluator(Eval& eval, std::span<const LetInfo> lets, const Call& call,
+                   const DeviceFacts& device = {});
 
   // Gives `storage` and `i` their meaning in push and grid.
   void SetDispatch(Storage storage, int64_t dispatch);
-
-  // Gives `is_cpu` and `subgroup_size` their meaning in prefer.
-  void SetDevice(const DeviceFacts& device) { device_ = device; }
 
   // The value of a formula of that kind.
   int64_t Int(Formula formula);

@@ -165,3 +165,12 @@ def test_axes_make_mixed_variants(project: Project) -> None:
     ]
     assert [v.key for v in library.variants] == [0x110, 0x120, 0x130, 0x1110, 0x1120, 0x1130]
     assert library.variants[0].tensors[2].dtype is F16
+
+
+def test_dispatches_follow_the_device_and_constants(project: Project) -> None:
+    wide = "constants: {WIDE: not is_cpu}\ngrid: numel(y) * (subgroup_size if WIDE else 1)\n"
+    project.edit("templates/glsl/binary.yaml", "grid: numel(y)\n", wide)
+    op = project.load().ops["aten.add.Tensor"]
+    found = op.dispatch({"a": tensor(2, 3), "b": tensor(3)}, "buffer")
+    assert found is not None
+    assert found[1] == (6 * 32, 1, 1)

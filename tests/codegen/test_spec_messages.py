@@ -368,7 +368,7 @@ def test_mistake_in_a_template_default_is_reported_there(project: Project) -> No
     project.edit("templates/glsl/binary.yaml", "n: numel(y)", "n: numel(z)")
     project.rejects(
         "templates/glsl/binary.yaml:3:12: error: Name 'z' is unknown here; known names are: a, b, "
-        "alpha, y, storage, i."
+        "alpha, y, storage, i, is_cpu, subgroup_size."
     )
 
 

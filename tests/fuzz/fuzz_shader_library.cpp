@@ -77,7 +77,7 @@ void EvaluateKernel(const OpInfo& op, const Call& call, const KernelInfo& kernel
                     const OpIndex& index, const OpEntry& entry) {
   CallFormulas formulas(op, call);
   formulas.When(kernel);
-  formulas.Prefer(kernel, {});
+  formulas.Prefer(kernel);
   index.FindVariant(entry, formulas.VariantKey(kernel, Storage::kBuffer));
   formulas.Repeat(kernel);
   std::vector<std::byte> block(kernel.push_bytes);

@@ -16,9 +16,12 @@ namespace {
 Status Run(const Runtime& runtime, const schema::Case& test, const graph::Graph& graph,
            graph::TensorWatch* watch, CaseOutputs& outputs) {
   const ModelOptions options = OptionsOf(test);
-  SPIRLOOM_TRY_ASSIGN(const auto model,
-                      internal::BuildModel(runtime.state(), graph, options,
-                                           internal::BestHostAccess(*runtime.state()), watch));
+  ops::DeviceFacts facts = graph::DeviceTraits::Of(*runtime.state()->device).facts;
+  facts.is_cpu = !facts.is_cpu;
+  SPIRLOOM_TRY_ASSIGN(
+      const auto model,
+      internal::BuildModel(runtime.state(), graph, options,
+                           internal::BestHostAccess(*runtime.state()), watch, &facts));
   return internal::RunModel(*model, InputsOf(test), outputs.spans());
 }
 

@@ -1,4 +1,5 @@
-// Runs operator test cases with guard bytes around every tensor.
+// Runs operator test cases with guard bytes around every tensor, and as if the device were of the
+// other kind: what specs do for GPUs is tried on CPUs, and the other way round.
 #ifndef SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 #define SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 

@@ -25,17 +25,38 @@ int index_in_x(int kept, int k) {
 bool reduce_combine(bool total, bool v) { return total && v; }
 bool reduce_term(TYPE v) { return v != TYPE(0); }
 bool reduce_finish(bool total) { return total; }
+shared bool reduce_across_partial[LANES];
+
+bool reduce_across(bool v) {
+  if (TOGETHER) {
+    int lane = first_step();
+    barrier();
+    reduce_across_partial[lane] = v;
+    barrier();
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+      if (lane < apart) {
+        bool a = reduce_across_partial[lane];
+        bool b = reduce_across_partial[lane + apart];
+        reduce_across_partial[lane] = reduce_combine(a, b);
+      }
+      barrier();
+    }
+    v = reduce_across_partial[0];
+  }
+  return v;
+}
 
 bool reduce(int i, ivec4 x_sizes) {
   bool total = true;
-  for (int begin = 0; begin < count; begin += 64) {
+  int run_length = 64 * step_length();
+  for (int begin = 0; begin < count; begin += run_length) {
     bool run = true;
-    for (int k = begin; k < min(begin + 64, count); k++) {
+    for (int k = begin + first_step(); k < min(begin + run_length, count); k += step_length()) {
       run = reduce_combine(run, reduce_term(x_flat(index_in_x(i, k), x_sizes)));
     }
     total = reduce_combine(total, run);
   }
-  return reduce_finish(total);
+  return reduce_finish(reduce_across(total));
 }
 
 bool value(int i) {

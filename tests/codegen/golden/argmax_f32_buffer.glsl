@@ -10,18 +10,44 @@ bool precedes(TYPE v, TYPE best) {
   return v > best;
 }
 
+struct Found {
+  TYPE v;
+  int place;
+};
+
+Found better(Found a, Found b) {
+  return precedes(b.v, a.v) || !precedes(a.v, b.v) && b.place < a.place ? b : a;
+}
+shared Found best_of_partial[LANES];
+
+Found best_of(Found v) {
+  if (TOGETHER) {
+    int lane = first_step();
+    barrier();
+    best_of_partial[lane] = v;
+    barrier();
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+      if (lane < apart) {
+        Found a = best_of_partial[lane];
+        Found b = best_of_partial[lane + apart];
+        best_of_partial[lane] = better(a, b);
+      }
+      barrier();
+    }
+    v = best_of_partial[0];
+  }
+  return v;
+}
+
 int value(int i) {
   int within = take(i, inner);
   int first = i * count * inner + within;
-  int place = 0;
-  TYPE best = x_flat(first, IVEC4(x_sizes));
-  for (int k = 1; k < count; k++) {
+  Found best = Found(x_flat(first + first_step() * inner, IVEC4(x_sizes)), first_step());
+  for (int k = first_step() + step_length(); k < count; k += step_length()) {
     TYPE v = x_flat(first + k * inner, IVEC4(x_sizes));
-    if (precedes(v, best)) {
-      place = k;
-      best = v;
-    }
+    if (precedes(v, best.v)) best = Found(v, k);
   }
-  return place;
+  best = best_of(best);
+  return best.place;
 }
 

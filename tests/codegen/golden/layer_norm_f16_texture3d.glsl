@@ -24,24 +24,25 @@ void store(int row, int k, vec4 v) {
 }
 
 void main() {
-  int row = flat_index();
-  if (row >= rows) return;
+  int number = flat_index();
+  int row = min(number, rows - 1);
+  int run = 64 * step_length();
   VALUE total = VALUE(0.0);
-  for (int begin = 0; begin < steps; begin += 64) {
+  for (int begin = 0; begin < steps; begin += run) {
     VALUE part = VALUE(0.0);
-    for (int k = begin; k < min(begin + 64, steps); k++) part += load(row, k);
+    for (int k = begin + first_step(); k < min(begin + run, steps); k += step_length()) part += load(row, k);
     total += part;
   }
   VALUE mean = across(total) / float(count);
   VALUE squares = VALUE(0.0);
-  for (int begin = 0; begin < steps; begin += 64) {
+  for (int begin = 0; begin < steps; begin += run) {
     VALUE part = VALUE(0.0);
-    for (int k = begin; k < min(begin + 64, steps); k++) {
+    for (int k = begin + first_step(); k < min(begin + run, steps); k += step_length()) {
       VALUE off = used(row, k, load(row, k) - mean);
       part += off * off;
     }
     squares += part;
   }
   VALUE scale = inversesqrt(across(squares) / float(count) + eps);
-  for (int k = 0; k < steps; k++) store(row, k, (load(row, k) - mean) * scale);
+  for (int k = first_step(); k < (number < rows ? steps : 0); k += step_length()) store(row, k, (load(row, k) - mean) * scale);
 }

@@ -5,7 +5,27 @@
 #define VALUE float
 
 float load(int row, int k) { return x_at(row * steps + k); }
-float across(float v) { return v; }
+shared float across_partial[LANES];
+
+float across(float v) {
+  if (TOGETHER) {
+    int lane = first_step();
+    barrier();
+    across_partial[lane] = v;
+    barrier();
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+      if (lane < apart) {
+        float a = across_partial[lane];
+        float b = across_partial[lane + apart];
+        across_partial[lane] = a + b;
+      }
+      barrier();
+    }
+    v = across_partial[0];
+  }
+  return v;
+}
+
 float scaled(int row, int k, float v) {
   return v * (has_weight != 0 ? weight_at(k) : 1.0) + (has_bias != 0 ? bias_at(k) : 0.0);
 }
@@ -13,24 +33,25 @@ void store(int row, int k, float v) { y_put(row * steps + k, scaled(row, k, v));
 float used(int row, int k, float v) { return v; }
 
 void main() {
-  int row = flat_index();
-  if (row >= rows) return;
+  int number = TOGETHER ? workgroup_number() : flat_index();
+  int row = min(number, rows - 1);
+  int run = 64 * step_length();
   VALUE total = VALUE(0.0);
-  for (int begin = 0; begin < steps; begin += 64) {
+  for (int begin = 0; begin < steps; begin += run) {
     VALUE part = VALUE(0.0);
-    for (int k = begin; k < min(begin + 64, steps); k++) part += load(row, k);
+    for (int k = begin + first_step(); k < min(begin + run, steps); k += step_length()) part += load(row, k);
     total += part;
   }
   VALUE mean = across(total) / float(count);
   VALUE squares = VALUE(0.0);
-  for (int begin = 0; begin < steps; begin += 64) {
+  for (int begin = 0; begin < steps; begin += run) {
     VALUE part = VALUE(0.0);
-    for (int k = begin; k < min(begin + 64, steps); k++) {
+    for (int k = begin + first_step(); k < min(begin + run, steps); k += step_length()) {
       VALUE off = used(row, k, load(row, k) - mean);
       part += off * off;
     }
     squares += part;
   }
   VALUE scale = inversesqrt(across(squares) / float(count) + eps);
-  for (int k = 0; k < steps; k++) store(row, k, (load(row, k) - mean) * scale);
+  for (int k = first_step(); k < (number < rows ? steps : 0); k += step_length()) store(row, k, (load(row, k) - mean) * scale);
 }

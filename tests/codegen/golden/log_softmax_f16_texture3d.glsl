@@ -29,19 +29,20 @@ vec4 across_sum(vec4 v) { return axis == 1 ? vec4(v.x + v.y + v.z + v.w) : v; }
 int steps() { return axis == 1 ? blocks_of(count) : count; }
 
 void main() {
-  int row = flat_index();
-  if (row >= rows) return;
+  int number = flat_index();
+  int row = min(number, rows - 1);
   VALUE top = VALUE(-INF);
-  for (int k = 0; k < steps(); k++) top = max(top, load(row, k));
+  for (int k = first_step(); k < steps(); k += step_length()) top = max(top, load(row, k));
   top = across_max(top);
   VALUE sum = VALUE(0.0);
-  for (int begin = 0; begin < steps(); begin += 64) {
+  int run = 64 * step_length();
+  for (int begin = 0; begin < steps(); begin += run) {
     VALUE part = VALUE(0.0);
-    for (int k = begin; k < min(begin + 64, steps()); k++) part += exp(load(row, k) - top);
+    for (int k = begin + first_step(); k < min(begin + run, steps()); k += step_length()) part += exp(load(row, k) - top);
     sum += part;
   }
   sum = across_sum(sum);
-  for (int k = 0; k < steps(); k++) {
+  for (int k = first_step(); k < (number < rows ? steps() : 0); k += step_length()) {
     VALUE v = load(row, k);
     store(row, k, v - top - log(sum));
   }

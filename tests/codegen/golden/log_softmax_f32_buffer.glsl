@@ -11,24 +11,65 @@ int index_of(int row, int k) {
 
 VALUE load(int row, int k) { return x_at(index_of(row, k)); }
 void store(int row, int k, VALUE v) { y_put(index_of(row, k), v); }
-float across_max(float v) { return v; }
-float across_sum(float v) { return v; }
+shared float across_max_partial[LANES];
+
+float across_max(float v) {
+  if (TOGETHER) {
+    int lane = first_step();
+    barrier();
+    across_max_partial[lane] = v;
+    barrier();
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+      if (lane < apart) {
+        float a = across_max_partial[lane];
+        float b = across_max_partial[lane + apart];
+        across_max_partial[lane] = max(a, b);
+      }
+      barrier();
+    }
+    v = across_max_partial[0];
+  }
+  return v;
+}
+
+shared float across_sum_partial[LANES];
+
+float across_sum(float v) {
+  if (TOGETHER) {
+    int lane = first_step();
+    barrier();
+    across_sum_partial[lane] = v;
+    barrier();
+    for (int apart = LANES / 2; apart > 0; apart /= 2) {
+      if (lane < apart) {
+        float a = across_sum_partial[lane];
+        float b = across_sum_partial[lane + apart];
+        across_sum_partial[lane] = a + b;
+      }
+      barrier();
+    }
+    v = across_sum_partial[0];
+  }
+  return v;
+}
+
 int steps() { return count; }
 
 void main() {
-  int row = flat_index();
-  if (row >= rows) return;
+  int number = TOGETHER ? workgroup_number() : flat_index();
+  int row = min(number, rows - 1);
   VALUE top = VALUE(-INF);
-  for (int k = 0; k < steps(); k++) top = max(top, load(row, k));
+  for (int k = first_step(); k < steps(); k += step_length()) top = max(top, load(row, k));
   top = across_max(top);
   VALUE sum = VALUE(0.0);
-  for (int begin = 0; begin < steps(); begin += 64) {
+  int run = 64 * step_length();
+  for (int begin = 0; begin < steps(); begin += run) {
     VALUE part = VALUE(0.0);
-    for (int k = begin; k < min(begin + 64, steps()); k++) part += exp(load(row, k) - top);
+    for (int k = begin + first_step(); k < min(begin + run, steps()); k += step_length()) part += exp(load(row, k) - top);
     sum += part;
   }
   sum = across_sum(sum);
-  for (int k = 0; k < steps(); k++) {
+  for (int k = first_step(); k < (number < rows ? steps() : 0); k += step_length()) {
     VALUE v = load(row, k);
     store(row, k, v - top - log(sum));
   }

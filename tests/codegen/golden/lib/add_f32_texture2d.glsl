@@ -240,7 +240,7 @@ float activate(float v) {
     case 8: return mix(v * act_min, v, less(float(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
-  return minimum(maximum(v, float(act_min)), float(act_max));
+  return mix(min(max(v, float(act_min)), float(act_max)), v, isnan(v));
 }
 vec4 activate(vec4 v) {
   switch (ACTIVATION) {
@@ -252,7 +252,7 @@ vec4 activate(vec4 v) {
     case 8: return mix(v * act_min, v, less(vec4(0.0), v));
     case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
   }
-  return minimum(maximum(v, vec4(act_min)), vec4(act_max));
+  return mix(min(max(v, vec4(act_min)), vec4(act_max)), v, isnan(v));
 }
 
 // Integers take the activations that do not leave them: none here, see the op's checks.
