@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from codegen.axes import load_axes
 from codegen.errors import Position, SpecError, one_of
@@ -70,9 +70,8 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     placed = dataclasses.replace(scope, storages=True)
     dispatch = _dispatch_scope(placed)
     constants = tuple(_constants(fields, _device_scope(placed)))
-    launched = _device_scope(dispatch)
-    for constant in constants:
-        launched = launched.with_value(constant.name, constant.value)
+    launched = _with_values(_device_scope(dispatch), constants)
+    push = tuple(_push(fields, launched))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
@@ -85,10 +84,10 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         no_storage=axes.no_storage,
         operands=load_operands(fields, signature, axes, repeat is not None),
         params=_params(own, sidecar, template),
-        push=tuple(_push(fields, launched)),
+        push=push,
         constants=constants,
         workgroup=_workgroup(fields),
-        grid=_grid(fields, launched, own.node.position),
+        grid=_grid(fields, _with_values(launched, push), own.node.position),
         repeat=repeat,
         joined_at=_optional(fields, "joined_at", dispatch, Kind.INT),
         needs=frozenset(as_word(item, Capability, "Capability") for item in fields.items("needs")),
@@ -107,6 +106,12 @@ def _device_scope(scope: Scope) -> Scope:
     for name, values in DEVICE_FACTS.items():
         kind = Kind.BOOL if isinstance(values[0], bool) else Kind.INT
         scope = scope.with_variable(Variable(kind, name, Origin.DEVICE))
+    return scope
+
+
+def _with_values(scope: Scope, named: Iterable[Constant | PushMember]) -> Scope:
+    for each in named:
+        scope = scope.with_value(each.name, each.value)
     return scope
 
 

@@ -109,13 +109,7 @@ class Op:
         if found is None:
             return None
         variant, values = found
-        values = {
-            **values,
-            "storage": Storage(storage),
-            "i": i,
-            "is_cpu": False,
-            "subgroup_size": 32,
-        }
+        values |= {"storage": Storage(storage), "i": i, "is_cpu": False, "subgroup_size": 32}
         push = {member.name: evaluate(member.value, values) for member in variant.kernel.push}
         grid = tuple(evaluate(size, values) for size in variant.kernel.grid)
         return push, cast("tuple[int, int, int]", grid)

@@ -17,8 +17,7 @@ from codegen.spec import Arg, ArgType, Check, Let, Output
 from codegen.vocabulary import DType
 from codegen.yaml_reader import Entry, Scalar
 
-# What a kernel's expressions know of a device (ops::DeviceFacts), and the values that Vulkan devices
-# have.
+# What expressions know of a device (ops::DeviceFacts), and the values that Vulkan devices have.
 DEVICE_FACTS: dict[str, tuple[Value, ...]] = {
     "is_cpu": (False, True),
     "subgroup_size": tuple(1 << i for i in range(8)),
