@@ -11,45 +11,47 @@ void main() {
   int column = take(plane, (sizes.w + 3) / 4) * 4;
   int row = take(plane, (sizes.z + strip_rows - 1) / strip_rows) * strip_rows;
   if (plane >= sizes.x * sizes.y) return;
+  int x_plane = plane * x_sizes[2] * x_sizes[3];
   int x_column = column * 2 - padding[1];
   bool inside0 = x_column + 0 >= 0 && x_column + 0 < x_sizes[3];
-  int at0 = clamp(x_column + 0, 0, x_sizes[3] - 1);
+  int x0 = x_plane + clamp(x_column + 0, 0, x_sizes[3] - 1);
   bool inside1 = x_column + 1 >= 0 && x_column + 1 < x_sizes[3];
-  int at1 = clamp(x_column + 1, 0, x_sizes[3] - 1);
+  int x1 = x_plane + clamp(x_column + 1, 0, x_sizes[3] - 1);
   bool inside2 = x_column + 2 >= 0 && x_column + 2 < x_sizes[3];
-  int at2 = clamp(x_column + 2, 0, x_sizes[3] - 1);
+  int x2 = x_plane + clamp(x_column + 2, 0, x_sizes[3] - 1);
   bool inside3 = x_column + 3 >= 0 && x_column + 3 < x_sizes[3];
-  int at3 = clamp(x_column + 3, 0, x_sizes[3] - 1);
+  int x3 = x_plane + clamp(x_column + 3, 0, x_sizes[3] - 1);
   bool inside4 = x_column + 4 >= 0 && x_column + 4 < x_sizes[3];
-  int at4 = clamp(x_column + 4, 0, x_sizes[3] - 1);
+  int x4 = x_plane + clamp(x_column + 4, 0, x_sizes[3] - 1);
   bool inside5 = x_column + 5 >= 0 && x_column + 5 < x_sizes[3];
-  int at5 = clamp(x_column + 5, 0, x_sizes[3] - 1);
+  int x5 = x_plane + clamp(x_column + 5, 0, x_sizes[3] - 1);
   bool inside6 = x_column + 6 >= 0 && x_column + 6 < x_sizes[3];
-  int at6 = clamp(x_column + 6, 0, x_sizes[3] - 1);
+  int x6 = x_plane + clamp(x_column + 6, 0, x_sizes[3] - 1);
   bool inside7 = x_column + 7 >= 0 && x_column + 7 < x_sizes[3];
-  int at7 = clamp(x_column + 7, 0, x_sizes[3] - 1);
+  int x7 = x_plane + clamp(x_column + 7, 0, x_sizes[3] - 1);
   vec4 best0 = vec4(-INF);
+  int at = (plane * sizes.z + row - 0) * sizes.w + column;
   int last = min(row + strip_rows, sizes.z) + 0;
   for (int o = row; o < last; o++) {
     {
       int x_row = o * 2 + 0 - padding[0];
       bool inside = x_row >= 0 && x_row < x_sizes[2];
-      int start = (plane * x_sizes[2] + clamp(x_row, 0, x_sizes[2] - 1)) * x_sizes[3];
-      float v0 = x_at(start + at0);
+      int start = clamp(x_row, 0, x_sizes[2] - 1) * x_sizes[3];
+      float v0 = x_at(start + x0);
       v0 = inside && inside0 ? v0 : -INF;
-      float v1 = x_at(start + at1);
+      float v1 = x_at(start + x1);
       v1 = inside && inside1 ? v1 : -INF;
-      float v2 = x_at(start + at2);
+      float v2 = x_at(start + x2);
       v2 = inside && inside2 ? v2 : -INF;
-      float v3 = x_at(start + at3);
+      float v3 = x_at(start + x3);
       v3 = inside && inside3 ? v3 : -INF;
-      float v4 = x_at(start + at4);
+      float v4 = x_at(start + x4);
       v4 = inside && inside4 ? v4 : -INF;
-      float v5 = x_at(start + at5);
+      float v5 = x_at(start + x5);
       v5 = inside && inside5 ? v5 : -INF;
-      float v6 = x_at(start + at6);
+      float v6 = x_at(start + x6);
       v6 = inside && inside6 ? v6 : -INF;
-      float v7 = x_at(start + at7);
+      float v7 = x_at(start + x7);
       v7 = inside && inside7 ? v7 : -INF;
       vec4 across = vec4(-INF);
       across = greater(across, vec4(v0, v2, v4, v6));
@@ -59,37 +61,36 @@ void main() {
     {
       int x_row = o * 2 + 1 - padding[0];
       bool inside = x_row >= 0 && x_row < x_sizes[2];
-      int start = (plane * x_sizes[2] + clamp(x_row, 0, x_sizes[2] - 1)) * x_sizes[3];
-      float v0 = x_at(start + at0);
+      int start = clamp(x_row, 0, x_sizes[2] - 1) * x_sizes[3];
+      float v0 = x_at(start + x0);
       v0 = inside && inside0 ? v0 : -INF;
-      float v1 = x_at(start + at1);
+      float v1 = x_at(start + x1);
       v1 = inside && inside1 ? v1 : -INF;
-      float v2 = x_at(start + at2);
+      float v2 = x_at(start + x2);
       v2 = inside && inside2 ? v2 : -INF;
-      float v3 = x_at(start + at3);
+      float v3 = x_at(start + x3);
       v3 = inside && inside3 ? v3 : -INF;
-      float v4 = x_at(start + at4);
+      float v4 = x_at(start + x4);
       v4 = inside && inside4 ? v4 : -INF;
-      float v5 = x_at(start + at5);
+      float v5 = x_at(start + x5);
       v5 = inside && inside5 ? v5 : -INF;
-      float v6 = x_at(start + at6);
+      float v6 = x_at(start + x6);
       v6 = inside && inside6 ? v6 : -INF;
-      float v7 = x_at(start + at7);
+      float v7 = x_at(start + x7);
       v7 = inside && inside7 ? v7 : -INF;
       vec4 across = vec4(-INF);
       across = greater(across, vec4(v0, v2, v4, v6));
       across = greater(across, vec4(v1, v3, v5, v7));
       best0 = greater(best0, across);
     }
-    int y_row = o - 0;
-    if (y_row >= row) {
-      int at = (plane * sizes.z + y_row) * sizes.w + column;
+    if (o >= row + 0) {
       if (WHOLE) {
-        y_put4(at / 4, best0);
+        y_put4(at >> 2, best0);
       } else {
         for (int p = 0; p < min(4, sizes.w - column); p++) y_put(at + p, best0[p]);
       }
     }
+    at += sizes.w;
     best0 = vec4(-INF);
   }
 }
