@@ -6,8 +6,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def pack_conv2d_weight(weight: Array, align: int) -> Array:
-    """[O, I, …] to [O / 4, taps, I, 4], O padded to a multiple of 8, I to one of `align`."""
+def pack_conv2d_weight(weight: Array, align: int, transposed: bool) -> Array:
+    """[O, I, …], transposed [I, O, …], to [O / 4, taps, I, 4], O padded to 8s, I to `align`s."""
+    if transposed:
+        weight = weight.swapaxes(0, 1)
     out, channels, *window = weight.shape
     pads = [(0, -out % 8), (0, -channels % align), (0, 0)]
     padded = np.pad(weight.reshape(out, channels, int(np.prod(window))), pads)

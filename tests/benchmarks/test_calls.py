@@ -76,7 +76,7 @@ def test_a_wrong_row_is_reported(ops: Library, tmp_path: Path, table: str, messa
 )  # fmt: skip
 def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count: int) -> None:
     families = ("matmul", "matmul_subgroup", "conv2d_direct", "conv2d_depthwise_strip",
-                "conv_transposed_nd", "attention", "unary", "conv2d_subgroup",
+                "conv2d_transposed", "conv_transposed_nd", "attention", "unary", "conv2d_subgroup",
                 "conv2d_depthwise", "multiply_add")  # fmt: skip
     found = set()
     for family in families:  # whichever template computes it

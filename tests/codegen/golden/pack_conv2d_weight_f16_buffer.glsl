@@ -13,7 +13,7 @@ void main() {
   vec4 value = vec4(0.0);
   for (int lane = 0; lane < 4; lane++) {
     if (in_channel < in_channels && out_channel + lane < out_channels) {
-      value[lane] = weight_at(((out_channel + lane) * in_channels + in_channel) * taps + tap);
+      value[lane] = weight_at((out_channel + lane) * out_step + in_channel * in_step + tap);
     }
   }
   y_put4(i, value);

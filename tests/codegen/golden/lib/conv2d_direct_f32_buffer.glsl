@@ -1,0 +1,362 @@
+layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+layout(constant_id = 3) const int ACTIVATION = 1;
+layout(push_constant, std430) uniform PushBlock {
+  float act_min;
+  float act_max;
+  int has_bias;
+  int has_addend;
+  int x_sizes[4];
+  int y_sizes[4];
+  int window[2];
+  int stride[2];
+  int padding[2];
+  int dilation[2];
+  int group_in;
+  int group_out;
+};
+
+// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long.
+int flat_index() {
+  return int(gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x);
+}
+
+// The same of this workgroup.
+int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
+
+#define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
+
+// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate off by at
+// most 2^-21 of itself, a second one of what is left, and the last unit.
+int divide(int a, int b) {
+  float inverse = 1.0 / float(b);
+  int quotient = int(min(float(a) * inverse, 2147483520.0));
+  quotient += int(floor(float(a - quotient * b) * inverse));
+  int rest = a - quotient * b;
+  return quotient + (rest >= b ? 1 : 0) - (rest < 0 ? 1 : 0);
+}
+
+// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
+int take(inout int rest, int size) {
+  int outer = divide(rest, size);
+  int coordinate = rest - outer * size;
+  rest = outer;
+  return coordinate;
+}
+
+// Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
+int blocks_of(int count) { return (count + 3) / 4; }
+
+int dense_index(ivec4 nchw, ivec4 sizes) {
+  return ((nchw.x * sizes.y + nchw.y) * sizes.z + nchw.z) * sizes.w + nchw.w;
+}
+
+ivec4 dense_position(int i, ivec4 sizes) {
+  int w = take(i, sizes.w);
+  int h = take(i, sizes.z);
+  int c = take(i, sizes.y);
+  return ivec4(i, c, h, w);
+}
+
+// Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
+ivec4 texel_nchw(int i, ivec4 sizes) {
+  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  return position * ivec4(1, 4, 1, 1);
+}
+
+int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
+
+ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
+  return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
+}
+
+layout(set = 0, binding = 0, std430) readonly buffer x_block {
+  float x_data[];
+};
+float x_at(int i) { return float(x_data[i]); }
+float x_nchw(ivec4 nchw, ivec4 sizes) { return x_at(dense_index(nchw, sizes)); }
+float x_flat(int i, ivec4 sizes) { return x_at(i); }
+layout(set = 0, binding = 1, std430) readonly buffer weight_block {
+  vec4 weight_data[];
+};
+vec4 weight_at4(int i) { return vec4(weight_data[i]); }
+layout(set = 0, binding = 2, std430) readonly buffer bias_block {
+  float bias_data[];
+};
+float bias_at(int i) { return float(bias_data[i]); }
+float bias_nchw(ivec4 nchw, ivec4 sizes) { return bias_at(dense_index(nchw, sizes)); }
+float bias_flat(int i, ivec4 sizes) { return bias_at(i); }
+layout(set = 0, binding = 3, std430) readonly buffer addend_block {
+  float addend_data[];
+};
+float addend_at(int i) { return float(addend_data[i]); }
+float addend_nchw(ivec4 nchw, ivec4 sizes) { return addend_at(dense_index(nchw, sizes)); }
+float addend_flat(int i, ivec4 sizes) { return addend_at(i); }
+layout(set = 0, binding = 4, std430) writeonly buffer y_block {
+  float y_data[];
+};
+void y_put(int i, float value) { y_data[i] = float(value); }
+#define INF uintBitsToFloat(0x7f800000u)
+#define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
+
+// Bools compare and multiply as 0 and 1.
+float number(float v) { return v; }
+int number(int v) { return v; }
+int number(bool v) { return int(v); }
+
+int maximum(int a, int b) { return max(a, b); }
+int minimum(int a, int b) { return min(a, b); }
+bool maximum(bool a, bool b) { return a || b; }
+bool minimum(bool a, bool b) { return a && b; }
+int relu(int v) { return max(v, 0); }
+
+// log(1 + v) for v >= 0 without cancellation near 0.
+float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
+
+bool less(float a, float b) { return a < b; }
+bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
+
+// NaN in either operand gives NaN.
+float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
+float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
+float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+float exp_minus_1(float v) {
+  float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+float tangent_h(float v) {
+  float e = exp_minus_1(-2.0 * abs(v));
+  float r = e / (2.0 + e);
+  return mix(-r, r, less(v, float(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+float erf(float v) {
+  float x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  float s = x * x;
+  float p = float(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  float q = float(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+// NaN in either operand gives NaN.
+vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
+vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
+vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+vec4 exp_minus_1(vec4 v) {
+  vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+vec4 tangent_h(vec4 v) {
+  vec4 e = exp_minus_1(-2.0 * abs(v));
+  vec4 r = e / (2.0 + e);
+  return mix(-r, r, less(v, vec4(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+vec4 erf(vec4 v) {
+  vec4 x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  vec4 s = x * x;
+  vec4 p = vec4(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  vec4 q = vec4(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+int power(int a, int b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
+  int result = 1;
+  for (; b > 0; b >>= 1) {
+    if ((b & 1) != 0) result *= a;
+    a *= a;
+  }
+  return result;
+}
+
+// GLSL's pow is undefined for negative bases and loses digits for small integral exponents.
+float power(float a, float b) {
+  if (b == 0.0 || a == 1.0) return 1.0;
+  if (isnan(a) || isnan(b)) return NOT_A_NUMBER;
+  bool integral = floor(b) == b;
+  if (integral && abs(b) <= 64.0) {
+    float result = 1.0;
+    float square = a;
+    for (int e = int(abs(b)); e > 0; e >>= 1) {
+      if ((e & 1) != 0) result *= square;
+      square *= square;
+    }
+    return b < 0.0 ? 1.0 / result : result;
+  }
+  if (isinf(b)) return abs(a) == 1.0 ? 1.0 : (abs(a) > 1.0) == (b > 0.0) ? INF : 0.0;
+  // Of the floats beyond 2^24 every one is even.
+  bool odd = integral && abs(b) < 16777216.0 && (int(b) & 1) != 0;
+  float sign_of = a < 0.0 && odd ? -1.0 : 1.0;
+  if (a == 0.0) return b < 0.0 ? INF : 0.0;
+  if (a < 0.0 && !integral && !isinf(a)) return NOT_A_NUMBER;
+  if (isinf(a)) return b < 0.0 ? 0.0 : sign_of * INF;
+  return sign_of * pow(abs(a), b);
+}
+
+float activate(float v) {
+  switch (ACTIVATION) {
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(float(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return mix(min(max(v, float(act_min)), float(act_max)), v, isnan(v));
+}
+vec4 activate(vec4 v) {
+  switch (ACTIVATION) {
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(vec4(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return mix(min(max(v, vec4(act_min)), vec4(act_max)), v, isnan(v));
+}
+
+// Integers take the activations that do not leave them: none here, see the op's checks.
+int activate(int v) { return v; }
+ivec4 activate(ivec4 v) { return v; }
+
+float finish(float value, int i) {
+  if (has_addend != 0) value += addend_at(i);
+  return activate(value);
+}
+
+vec4 finish4(vec4 value, ivec4 i) {
+  if (has_addend != 0) value += vec4(addend_at(i.x), addend_at(i.y), addend_at(i.z), addend_at(i.w));
+  return activate(value);
+}
+
+ivec3 pixel_at(int i, ivec4 sizes) {
+  int column = take(i, sizes.w);
+  int row = take(i, sizes.z);
+  return ivec3(i, row, column);
+}
+
+ivec3 next_pixel(ivec3 pixel, ivec4 sizes) {
+  pixel.z++;
+  if (pixel.z == sizes.w) pixel.yz = ivec2(pixel.y + 1, 0);
+  if (pixel.y == sizes.z) pixel.xy = ivec2(pixel.x + 1, 0);
+  return pixel;
+}
+
+// Of channel 0 of a pixel of y.
+int index_of(ivec3 pixel, ivec4 sizes) {
+  return (pixel.x * sizes.y * sizes.z + pixel.y) * sizes.w + pixel.z;
+}
+
+vec4 bias_of(int channel) {
+  vec4 value = vec4(0.0);
+  if (has_bias == 0) return value;
+  for (int lane = 0; lane < min(4, y_sizes[1] - channel); lane++) value[lane] = bias_at(channel + lane);
+  return value;
+}
+
+// Writes the four channels from `channel` of a pixel, if there are such, with all that ends a layer.
+void store(ivec3 pixel, int channel, vec4 value) {
+  ivec4 sizes = IVEC4(y_sizes);
+  if (pixel.x >= sizes.x || channel >= sizes.y) return;
+  value += bias_of(channel);
+  int plane = sizes.z * sizes.w;
+  int first = index_of(pixel, sizes) + channel * plane;
+  int channels = min(4, sizes.y - channel);
+  value = finish4(value, first + min(ivec4(0, 1, 2, 3), ivec4(channels - 1)) * plane);
+  for (int lane = 0; lane < channels; lane++) y_put(first + lane * plane, value[lane]);
+}
+    bool inside0 = pixel0.x < sizes.x && at0.x >= 0 && at0.y >= 0 && at0.x < x_sizes[2] && at0.y < x_sizes[3];
+    int x0 = inside0 ? (pixel0.x * x_sizes[1] + in_first) * in_plane + at0.x * x_sizes[3] + at0.y : 0;
+    bool inside1 = pixel1.x < sizes.x && at1.x >= 0 && at1.y >= 0 && at1.x < x_sizes[2] && at1.y < x_sizes[3];
+    int x1 = inside1 ? (pixel1.x * x_sizes[1] + in_first) * in_plane + at1.x * x_sizes[3] + at1.y : 0;
+    bool inside2 = pixel2.x < sizes.x && at2.x >= 0 && at2.y >= 0 && at2.x < x_sizes[2] && at2.y < x_sizes[3];
+    int x2 = inside2 ? (pixel2.x * x_sizes[1] + in_first) * in_plane + at2.x * x_sizes[3] + at2.y : 0;
+    bool inside3 = pixel3.x < sizes.x && at3.x >= 0 && at3.y >= 0 && at3.x < x_sizes[2] && at3.y < x_sizes[3];
+    int x3 = inside3 ? (pixel3.x * x_sizes[1] + in_first) * in_plane + at3.x * x_sizes[3] + at3.y : 0;
+    bool inside4 = pixel4.x < sizes.x && at4.x >= 0 && at4.y >= 0 && at4.x < x_sizes[2] && at4.y < x_sizes[3];
+    int x4 = inside4 ? (pixel4.x * x_sizes[1] + in_first) * in_plane + at4.x * x_sizes[3] + at4.y : 0;
+    bool inside5 = pixel5.x < sizes.x && at5.x >= 0 && at5.y >= 0 && at5.x < x_sizes[2] && at5.y < x_sizes[3];
+    int x5 = inside5 ? (pixel5.x * x_sizes[1] + in_first) * in_plane + at5.x * x_sizes[3] + at5.y : 0;
+    bool inside6 = pixel6.x < sizes.x && at6.x >= 0 && at6.y >= 0 && at6.x < x_sizes[2] && at6.y < x_sizes[3];
+    int x6 = inside6 ? (pixel6.x * x_sizes[1] + in_first) * in_plane + at6.x * x_sizes[3] + at6.y : 0;
+    bool inside7 = pixel7.x < sizes.x && at7.x >= 0 && at7.y >= 0 && at7.x < x_sizes[2] && at7.y < x_sizes[3];
+    int x7 = inside7 ? (pixel7.x * x_sizes[1] + in_first) * in_plane + at7.x * x_sizes[3] + at7.y : 0;
+    for (int c = 0; c < group_in; c++) {
+      vec4 w_low = weight_at4(w + c);
+      vec4 w_high = weight_at4(w + c + next_block);
+      int step = c * in_plane;
+      float v0 = x_at(x0 + step);
+      v0 = inside0 ? v0 : 0.0;
+      low0 += w_low * v0;
+      high0 += w_high * v0;
+      float v1 = x_at(x1 + step);
+      v1 = inside1 ? v1 : 0.0;
+      low1 += w_low * v1;
+      high1 += w_high * v1;
+      float v2 = x_at(x2 + step);
+      v2 = inside2 ? v2 : 0.0;
+      low2 += w_low * v2;
+      high2 += w_high * v2;
+      float v3 = x_at(x3 + step);
+      v3 = inside3 ? v3 : 0.0;
+      low3 += w_low * v3;
+      high3 += w_high * v3;
+      float v4 = x_at(x4 + step);
+      v4 = inside4 ? v4 : 0.0;
+      low4 += w_low * v4;
+      high4 += w_high * v4;
+      float v5 = x_at(x5 + step);
+      v5 = inside5 ? v5 : 0.0;
+      low5 += w_low * v5;
+      high5 += w_high * v5;
+      float v6 = x_at(x6 + step);
+      v6 = inside6 ? v6 : 0.0;
+      low6 += w_low * v6;
+      high6 += w_high * v6;
+      float v7 = x_at(x7 + step);
+      v7 = inside7 ? v7 : 0.0;
+      low7 += w_low * v7;
+      high7 += w_high * v7;
+    }
