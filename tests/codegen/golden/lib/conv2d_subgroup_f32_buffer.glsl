@@ -1,0 +1,577 @@
+layout(local_size_x = 8, local_size_y = 1, local_size_z = 1) in;
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+layout(constant_id = 3) const int ACTIVATION = 1;
+layout(constant_id = 4) const bool WHOLE = false;
+layout(push_constant, std430) uniform PushBlock {
+  float act_min;
+  float act_max;
+  int has_bias;
+  int has_addend;
+  int x_sizes[4];
+  int y_sizes[4];
+  int window[2];
+  int stride[2];
+  int padding[2];
+  int dilation[2];
+  int group_in;
+};
+
+// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long.
+int flat_index() {
+  return int(gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x);
+}
+
+// The same of this workgroup.
+int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x); }
+
+#define IVEC4(v) ivec4(v[0], v[1], v[2], v[3])
+
+// a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate off by at
+// most 2^-21 of itself, a second one of what is left, and the last unit.
+int divide(int a, int b) {
+  float inverse = 1.0 / float(b);
+  int quotient = int(min(float(a) * inverse, 2147483520.0));
+  quotient += int(floor(float(a - quotient * b) * inverse));
+  int rest = a - quotient * b;
+  return quotient + (rest >= b ? 1 : 0) - (rest < 0 ? 1 : 0);
+}
+
+// The innermost coordinate of `rest` in a shape whose last size is `size`; leaves the outer ones in `rest`.
+int take(inout int rest, int size) {
+  int outer = divide(rest, size);
+  int coordinate = rest - outer * size;
+  rest = outer;
+  return coordinate;
+}
+
+// Sizes and positions of tensors padded to 4 dims are (n, c, h, w), outermost first.
+int blocks_of(int count) { return (count + 3) / 4; }
+
+int dense_index(ivec4 nchw, ivec4 sizes) {
+  return ((nchw.x * sizes.y + nchw.y) * sizes.z + nchw.z) * sizes.w + nchw.w;
+}
+
+ivec4 dense_position(int i, ivec4 sizes) {
+  int w = take(i, sizes.w);
+  int h = take(i, sizes.z);
+  int c = take(i, sizes.y);
+  return ivec4(i, c, h, w);
+}
+
+// Number `i` of the texels of a tensor: the position of its first channel, and its place in the image.
+ivec4 texel_nchw(int i, ivec4 sizes) {
+  ivec4 position = dense_position(i, ivec4(sizes.x, blocks_of(sizes.y), sizes.zw));
+  return position * ivec4(1, 4, 1, 1);
+}
+
+int texel_count(ivec4 sizes) { return sizes.x * blocks_of(sizes.y) * sizes.z * sizes.w; }
+
+ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
+  return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
+}
+
+layout(set = 0, binding = 0, std430) readonly buffer x_block {
+  float x_data[];
+};
+float x_at(int i) { return float(x_data[i]); }
+float x_nchw(ivec4 nchw, ivec4 sizes) { return x_at(dense_index(nchw, sizes)); }
+float x_flat(int i, ivec4 sizes) { return x_at(i); }
+layout(set = 0, binding = 1, std430) readonly buffer weight_block {
+  vec4 weight_data[];
+};
+vec4 weight_at4(int i) { return vec4(weight_data[i]); }
+layout(set = 0, binding = 2, std430) readonly buffer bias_block {
+  float bias_data[];
+};
+float bias_at(int i) { return float(bias_data[i]); }
+float bias_nchw(ivec4 nchw, ivec4 sizes) { return bias_at(dense_index(nchw, sizes)); }
+float bias_flat(int i, ivec4 sizes) { return bias_at(i); }
+layout(set = 0, binding = 3, std430) readonly buffer addend_block {
+  float addend_data[];
+};
+float addend_at(int i) { return float(addend_data[i]); }
+float addend_nchw(ivec4 nchw, ivec4 sizes) { return addend_at(dense_index(nchw, sizes)); }
+float addend_flat(int i, ivec4 sizes) { return addend_at(i); }
+layout(set = 0, binding = 4, std430) writeonly buffer y_block {
+  float y_data[];
+};
+void y_put(int i, float value) { y_data[i] = float(value); }
+layout(set = 0, binding = 4, std430) writeonly buffer y_fours { vec4 y_wide[]; };
+void y_put4(int i, vec4 value) { y_wide[i] = vec4(value); }
+#define INF uintBitsToFloat(0x7f800000u)
+#define NOT_A_NUMBER uintBitsToFloat(0x7fc00000u)
+
+// Bools compare and multiply as 0 and 1.
+float number(float v) { return v; }
+int number(int v) { return v; }
+int number(bool v) { return int(v); }
+
+int maximum(int a, int b) { return max(a, b); }
+int minimum(int a, int b) { return min(a, b); }
+bool maximum(bool a, bool b) { return a || b; }
+bool minimum(bool a, bool b) { return a && b; }
+int relu(int v) { return max(v, 0); }
+
+// log(1 + v) for v >= 0 without cancellation near 0.
+float log_1_plus(float v) { return v < 1e-4 ? v * (1.0 - 0.5 * v) : log(1.0 + v); }
+
+bool less(float a, float b) { return a < b; }
+bvec4 less(vec4 a, vec4 b) { return lessThan(a, b); }
+
+// NaN in either operand gives NaN.
+float maximum(float a, float b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+float minimum(float a, float b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+float relu(float v) { return mix(max(v, float(0.0)), v, isnan(v)); }
+float hardsigmoid(float v) { return minimum(maximum(v + 3.0, float(0.0)), float(6.0)) / 6.0; }
+float sigmoid(float v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+float exp_minus_1(float v) {
+  float series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+float tangent_h(float v) {
+  float e = exp_minus_1(-2.0 * abs(v));
+  float r = e / (2.0 + e);
+  return mix(-r, r, less(v, float(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+float erf(float v) {
+  float x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  float s = x * x;
+  float p = float(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  float q = float(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+// NaN in either operand gives NaN.
+vec4 maximum(vec4 a, vec4 b) { return mix(mix(b, a, less(b, a)), a, isnan(a)); }
+vec4 minimum(vec4 a, vec4 b) { return mix(mix(b, a, less(a, b)), a, isnan(a)); }
+
+// isnan(), because drivers turn a mere comparison into a maximum that drops NaN.
+vec4 relu(vec4 v) { return mix(max(v, vec4(0.0)), v, isnan(v)); }
+vec4 hardsigmoid(vec4 v) { return minimum(maximum(v + 3.0, vec4(0.0)), vec4(6.0)) / 6.0; }
+vec4 sigmoid(vec4 v) { return 1.0 / (1.0 + exp(-v)); }
+
+// exp(v) - 1 without cancellation near 0.
+vec4 exp_minus_1(vec4 v) {
+  vec4 series = v * (1.0 + v * (0.5 + v * (1.0 / 6.0 + v * (1.0 / 24.0 + v * (1.0 / 120.0 + v / 720.0)))));
+  return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
+}
+
+// Neither overflows nor loses digits near 0.
+vec4 tangent_h(vec4 v) {
+  vec4 e = exp_minus_1(-2.0 * abs(v));
+  vec4 r = e / (2.0 + e);
+  return mix(-r, r, less(v, vec4(0.0)));
+}
+
+// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+vec4 erf(vec4 v) {
+  vec4 x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
+  vec4 s = x * x;
+  vec4 p = vec4(-2.72614225801306e-10);
+  p = p * s + 2.77068142495902e-08;
+  p = p * s - 2.10102402082508e-06;
+  p = p * s - 5.69250639462346e-05;
+  p = p * s - 7.34990630326855e-04;
+  p = p * s - 2.95459980854025e-03;
+  p = p * s - 1.60960333262415e-02;
+  vec4 q = vec4(-1.45660718464996e-05);
+  q = q * s - 2.13374055278905e-04;
+  q = q * s - 1.68282697438203e-03;
+  q = q * s - 7.37332916720468e-03;
+  q = q * s - 1.42647390514189e-02;
+  return x * p / q;
+}
+
+int power(int a, int b) {
+  if (b < 0) return a == 1 ? 1 : a == -1 ? 1 - 2 * (b & 1) : 0;
+  int result = 1;
+  for (; b > 0; b >>= 1) {
+    if ((b & 1) != 0) result *= a;
+    a *= a;
+  }
+  return result;
+}
+
+// GLSL's pow is undefined for negative bases and loses digits for small integral exponents.
+float power(float a, float b) {
+  if (b == 0.0 || a == 1.0) return 1.0;
+  if (isnan(a) || isnan(b)) return NOT_A_NUMBER;
+  bool integral = floor(b) == b;
+  if (integral && abs(b) <= 64.0) {
+    float result = 1.0;
+    float square = a;
+    for (int e = int(abs(b)); e > 0; e >>= 1) {
+      if ((e & 1) != 0) result *= square;
+      square *= square;
+    }
+    return b < 0.0 ? 1.0 / result : result;
+  }
+  if (isinf(b)) return abs(a) == 1.0 ? 1.0 : (abs(a) > 1.0) == (b > 0.0) ? INF : 0.0;
+  // Of the floats beyond 2^24 every one is even.
+  bool odd = integral && abs(b) < 16777216.0 && (int(b) & 1) != 0;
+  float sign_of = a < 0.0 && odd ? -1.0 : 1.0;
+  if (a == 0.0) return b < 0.0 ? INF : 0.0;
+  if (a < 0.0 && !integral && !isinf(a)) return NOT_A_NUMBER;
+  if (isinf(a)) return b < 0.0 ? 0.0 : sign_of * INF;
+  return sign_of * pow(abs(a), b);
+}
+
+float activate(float v) {
+  switch (ACTIVATION) {
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(float(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return mix(min(max(v, float(act_min)), float(act_max)), v, isnan(v));
+}
+vec4 activate(vec4 v) {
+  switch (ACTIVATION) {
+    case 3: return v * hardsigmoid(v);
+    case 4: return hardsigmoid(v);
+    case 5: return sigmoid(v);
+    case 6: return v * sigmoid(v);
+    case 7: return tangent_h(v);
+    case 8: return mix(v * act_min, v, less(vec4(0.0), v));
+    case 9: return 0.5 * v * (1.0 + erf(v * 0.70710678118654752));
+  }
+  return mix(min(max(v, vec4(act_min)), vec4(act_max)), v, isnan(v));
+}
+
+// Integers take the activations that do not leave them: none here, see the op's checks.
+int activate(int v) { return v; }
+ivec4 activate(ivec4 v) { return v; }
+
+float finish(float value, int i) {
+  if (has_addend != 0) value += addend_at(i);
+  return activate(value);
+}
+
+vec4 finish4(vec4 value, ivec4 i) {
+  if (has_addend != 0) value += vec4(addend_at(i.x), addend_at(i.y), addend_at(i.z), addend_at(i.w));
+  return activate(value);
+}
+
+int cluster_lane() { return int(gl_SubgroupInvocationID & 7u); }
+
+// The number of this cluster in a 1-D grid, which the runtime folds into y when it is long.
+int cluster_number() { return flat_index() / 8; }
+
+// `value` as lane `lane` of the cluster has it.
+vec4 from_lane(vec4 value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
+float from_lane(float value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
+ivec3 pixel_at(int i, ivec4 sizes) {
+  int column = take(i, sizes.w);
+  int row = take(i, sizes.z);
+  return ivec3(i, row, column);
+}
+
+ivec3 next_pixel(ivec3 pixel, ivec4 sizes) {
+  pixel.z++;
+  if (pixel.z == sizes.w) pixel.yz = ivec2(pixel.y + 1, 0);
+  if (pixel.y == sizes.z) pixel.xy = ivec2(pixel.x + 1, 0);
+  return pixel;
+}
+
+// Of channel 0 of a pixel of y.
+int index_of(ivec3 pixel, ivec4 sizes) {
+  return (pixel.x * sizes.y * sizes.z + pixel.y) * sizes.w + pixel.z;
+}
+
+vec4 bias_of(int channel) {
+  vec4 value = vec4(0.0);
+  if (has_bias == 0) return value;
+  for (int lane = 0; lane < min(4, y_sizes[1] - channel); lane++) value[lane] = bias_at(channel + lane);
+  return value;
+}
+
+// Writes the four channels from `channel` of a pixel, if there are such, with all that ends a layer.
+void store(ivec3 pixel, int channel, vec4 value) {
+  ivec4 sizes = IVEC4(y_sizes);
+  if (pixel.x >= sizes.x || channel >= sizes.y) return;
+  value += bias_of(channel);
+  int plane = sizes.z * sizes.w;
+  int first = index_of(pixel, sizes) + channel * plane;
+  int channels = min(4, sizes.y - channel);
+  value = finish4(value, first + min(ivec4(0, 1, 2, 3), ivec4(channels - 1)) * plane);
+  for (int lane = 0; lane < channels; lane++) y_put(first + lane * plane, value[lane]);
+}
+    for (int c = 0; c < group_in; c += 4) {
+      int step0 = min(c + 0, group_in - 1) * x_step;
+      vec4 v0 = vec4(x_at(x0 + step0), x_at(x1 + step0), x_at(x2 + step0), x_at(x3 + step0));
+      v0 = c + 0 < group_in ? mix(vec4(0.0), v0, inside) : vec4(0.0);
+      int step1 = min(c + 1, group_in - 1) * x_step;
+      vec4 v1 = vec4(x_at(x0 + step1), x_at(x1 + step1), x_at(x2 + step1), x_at(x3 + step1));
+      v1 = c + 1 < group_in ? mix(vec4(0.0), v1, inside) : vec4(0.0);
+      int step2 = min(c + 2, group_in - 1) * x_step;
+      vec4 v2 = vec4(x_at(x0 + step2), x_at(x1 + step2), x_at(x2 + step2), x_at(x3 + step2));
+      v2 = c + 2 < group_in ? mix(vec4(0.0), v2, inside) : vec4(0.0);
+      int step3 = min(c + 3, group_in - 1) * x_step;
+      vec4 v3 = vec4(x_at(x0 + step3), x_at(x1 + step3), x_at(x2 + step3), x_at(x3 + step3));
+      v3 = c + 3 < group_in ? mix(vec4(0.0), v3, inside) : vec4(0.0);
+      vec4 weights0 = weight_at4(w0 + c);
+      vec4 weights2 = weight_at4(w2 + c);
+      vec4 weights4 = weight_at4(w4 + c);
+      vec4 weights6 = weight_at4(w6 + c);
+      {
+        vec4 sum0 = sums[0];
+        vec4 sum1 = sums[1];
+        vec4 sum2 = sums[2];
+        vec4 sum3 = sums[3];
+        vec4 weight0 = from_lane(weights0, 0);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights0, 1);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights0, 2);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights0, 3);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[0] = sum0;
+        sums[1] = sum1;
+        sums[2] = sum2;
+        sums[3] = sum3;
+      }
+      {
+        vec4 sum0 = sums[4];
+        vec4 sum1 = sums[5];
+        vec4 sum2 = sums[6];
+        vec4 sum3 = sums[7];
+        vec4 weight0 = from_lane(weights0, 4);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights0, 5);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights0, 6);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights0, 7);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[4] = sum0;
+        sums[5] = sum1;
+        sums[6] = sum2;
+        sums[7] = sum3;
+      }
+      {
+        vec4 sum0 = sums[8];
+        vec4 sum1 = sums[9];
+        vec4 sum2 = sums[10];
+        vec4 sum3 = sums[11];
+        vec4 weight0 = from_lane(weights2, 0);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights2, 1);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights2, 2);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights2, 3);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[8] = sum0;
+        sums[9] = sum1;
+        sums[10] = sum2;
+        sums[11] = sum3;
+      }
+      {
+        vec4 sum0 = sums[12];
+        vec4 sum1 = sums[13];
+        vec4 sum2 = sums[14];
+        vec4 sum3 = sums[15];
+        vec4 weight0 = from_lane(weights2, 4);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights2, 5);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights2, 6);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights2, 7);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[12] = sum0;
+        sums[13] = sum1;
+        sums[14] = sum2;
+        sums[15] = sum3;
+      }
+      {
+        vec4 sum0 = sums[16];
+        vec4 sum1 = sums[17];
+        vec4 sum2 = sums[18];
+        vec4 sum3 = sums[19];
+        vec4 weight0 = from_lane(weights4, 0);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights4, 1);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights4, 2);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights4, 3);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[16] = sum0;
+        sums[17] = sum1;
+        sums[18] = sum2;
+        sums[19] = sum3;
+      }
+      {
+        vec4 sum0 = sums[20];
+        vec4 sum1 = sums[21];
+        vec4 sum2 = sums[22];
+        vec4 sum3 = sums[23];
+        vec4 weight0 = from_lane(weights4, 4);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights4, 5);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights4, 6);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights4, 7);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[20] = sum0;
+        sums[21] = sum1;
+        sums[22] = sum2;
+        sums[23] = sum3;
+      }
+      {
+        vec4 sum0 = sums[24];
+        vec4 sum1 = sums[25];
+        vec4 sum2 = sums[26];
+        vec4 sum3 = sums[27];
+        vec4 weight0 = from_lane(weights6, 0);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights6, 1);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights6, 2);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights6, 3);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[24] = sum0;
+        sums[25] = sum1;
+        sums[26] = sum2;
+        sums[27] = sum3;
+      }
+      {
+        vec4 sum0 = sums[28];
+        vec4 sum1 = sums[29];
+        vec4 sum2 = sums[30];
+        vec4 sum3 = sums[31];
+        vec4 weight0 = from_lane(weights6, 4);
+        sum0 += weight0[0] * v0;
+        sum1 += weight0[1] * v0;
+        sum2 += weight0[2] * v0;
+        sum3 += weight0[3] * v0;
+        vec4 weight1 = from_lane(weights6, 5);
+        sum0 += weight1[0] * v1;
+        sum1 += weight1[1] * v1;
+        sum2 += weight1[2] * v1;
+        sum3 += weight1[3] * v1;
+        vec4 weight2 = from_lane(weights6, 6);
+        sum0 += weight2[0] * v2;
+        sum1 += weight2[1] * v2;
+        sum2 += weight2[2] * v2;
+        sum3 += weight2[3] * v2;
+        vec4 weight3 = from_lane(weights6, 7);
+        sum0 += weight3[0] * v3;
+        sum1 += weight3[1] * v3;
+        sum2 += weight3[2] * v3;
+        sum3 += weight3[3] * v3;
+        sums[28] = sum0;
+        sums[29] = sum1;
+        sums[30] = sum2;
+        sums[31] = sum3;
+      }
+    }
