@@ -24,7 +24,7 @@ SHADERC = BUILD / "bin" / "spirloom-shaderc"
 RESULTS = ROOT / "benchmarks" / "results"
 MAIN = "void main() {"
 SAMPLE = 80  # variants that glslc compiles
-EDIT = MAIN + "\n  if (gl_GlobalInvocationID.x == 0x7ffffffu) return;"
+EDIT = MAIN + "\n  if (gl_WorkGroupID.x == 0x7ffffffu) return;"  # all of a workgroup, for barriers
 
 
 @dataclass(frozen=True, slots=True)
