@@ -72,7 +72,8 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
     )
     if frozenset().union(*(kept.sources for kept in shaders)) != digests.keys():
         return None  # templates include others than before
-    output = Output(request.out)
+    # Where this is cut off, _still_holds() will see the times of what was written.
+    output = Output(request.out, in_place=True)
     for shader in rendered.values():
         output.write(shader.shader.path, shader.text)
     output.write("glsl.digest", glsl_digest((kept.id, kept.digest) for kept in shaders))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import codegen.generate
+import codegen.writer
 from codegen.errors import SpecError
 from codegen.generate import generate
 from codegen.request import Request
@@ -128,4 +129,22 @@ def test_an_input_that_is_newer_than_the_run_is_not_trusted(edited: Project) -> 
     edited.edit(TEMPLATE, "void main", "\nvoid main")
     run(edited)
     assert not (edited.root / "out" / "state").exists()
+    assert same_as_a_whole_run(edited)
+
+
+def test_a_run_that_was_cut_off_is_made_good(
+    edited: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited.edit(TEMPLATE, "void main", "int one() { return 1; }\nvoid main")
+    settle(edited)
+
+    def half(path: Path, data: bytes) -> None:
+        path.write_bytes(data[: len(data) // 2])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(codegen.writer, "_overwrite", half)
+        with pytest.raises(KeyboardInterrupt):
+            run(edited)
+    run(edited)
     assert same_as_a_whole_run(edited)
