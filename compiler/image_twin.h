@@ -4,7 +4,6 @@
 #define SPIRLOOM_COMPILER_IMAGE_TWIN_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>

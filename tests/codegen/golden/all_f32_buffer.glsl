@@ -29,18 +29,19 @@ shared bool reduce_across_partial[LANES];
 
 bool reduce_across(bool v) {
   if (TOGETHER) {
-    int lane = first_step();
-    barrier();
-    reduce_across_partial[lane] = v;
-    barrier();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-      if (lane < apart) {
-        bool a = reduce_across_partial[lane];
-        bool b = reduce_across_partial[lane + apart];
-        reduce_across_partial[lane] = reduce_combine(a, b);
-      }
-      barrier();
+  int own = int(gl_LocalInvocationID.x);
+  barrier();
+  reduce_across_partial[own] = v;
+  barrier();
+  for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    if (own < apart) {
+      bool a = reduce_across_partial[own];
+      bool b = reduce_across_partial[own + apart];
+      reduce_across_partial[own] = reduce_combine(a, b);
     }
+    barrier();
+  }
+
     v = reduce_across_partial[0];
   }
   return v;

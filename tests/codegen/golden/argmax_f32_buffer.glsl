@@ -22,18 +22,19 @@ shared Found best_of_partial[LANES];
 
 Found best_of(Found v) {
   if (TOGETHER) {
-    int lane = first_step();
-    barrier();
-    best_of_partial[lane] = v;
-    barrier();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-      if (lane < apart) {
-        Found a = best_of_partial[lane];
-        Found b = best_of_partial[lane + apart];
-        best_of_partial[lane] = better(a, b);
-      }
-      barrier();
+  int own = int(gl_LocalInvocationID.x);
+  barrier();
+  best_of_partial[own] = v;
+  barrier();
+  for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    if (own < apart) {
+      Found a = best_of_partial[own];
+      Found b = best_of_partial[own + apart];
+      best_of_partial[own] = better(a, b);
     }
+    barrier();
+  }
+
     v = best_of_partial[0];
   }
   return v;

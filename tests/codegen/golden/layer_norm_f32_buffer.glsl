@@ -9,18 +9,19 @@ shared float across_partial[LANES];
 
 float across(float v) {
   if (TOGETHER) {
-    int lane = first_step();
-    barrier();
-    across_partial[lane] = v;
-    barrier();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-      if (lane < apart) {
-        float a = across_partial[lane];
-        float b = across_partial[lane + apart];
-        across_partial[lane] = a + b;
-      }
-      barrier();
+  int own = int(gl_LocalInvocationID.x);
+  barrier();
+  across_partial[own] = v;
+  barrier();
+  for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    if (own < apart) {
+      float a = across_partial[own];
+      float b = across_partial[own + apart];
+      across_partial[own] = a + b;
     }
+    barrier();
+  }
+
     v = across_partial[0];
   }
   return v;

@@ -15,18 +15,19 @@ shared float across_max_partial[LANES];
 
 float across_max(float v) {
   if (TOGETHER) {
-    int lane = first_step();
-    barrier();
-    across_max_partial[lane] = v;
-    barrier();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-      if (lane < apart) {
-        float a = across_max_partial[lane];
-        float b = across_max_partial[lane + apart];
-        across_max_partial[lane] = max(a, b);
-      }
-      barrier();
+  int own = int(gl_LocalInvocationID.x);
+  barrier();
+  across_max_partial[own] = v;
+  barrier();
+  for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    if (own < apart) {
+      float a = across_max_partial[own];
+      float b = across_max_partial[own + apart];
+      across_max_partial[own] = max(a, b);
     }
+    barrier();
+  }
+
     v = across_max_partial[0];
   }
   return v;
@@ -36,18 +37,19 @@ shared float across_sum_partial[LANES];
 
 float across_sum(float v) {
   if (TOGETHER) {
-    int lane = first_step();
-    barrier();
-    across_sum_partial[lane] = v;
-    barrier();
-    for (int apart = LANES / 2; apart > 0; apart /= 2) {
-      if (lane < apart) {
-        float a = across_sum_partial[lane];
-        float b = across_sum_partial[lane + apart];
-        across_sum_partial[lane] = a + b;
-      }
-      barrier();
+  int own = int(gl_LocalInvocationID.x);
+  barrier();
+  across_sum_partial[own] = v;
+  barrier();
+  for (int apart = LANES / 2; apart > 0; apart /= 2) {
+    if (own < apart) {
+      float a = across_sum_partial[own];
+      float b = across_sum_partial[own + apart];
+      across_sum_partial[own] = a + b;
     }
+    barrier();
+  }
+
     v = across_sum_partial[0];
   }
   return v;
