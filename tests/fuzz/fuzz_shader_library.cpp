@@ -35,8 +35,8 @@ class AlignedCopy {
   size_t size_;
 };
 
-void ReadModules(const pack::ShaderPack& pack) {
-  for (const pack::VariantRow& row : pack.variants()) {
+void ReadModules(const spirloom::pack::ShaderPack& pack) {
+  for (const spirloom::pack::VariantRow& row : pack.variants()) {
     Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
     Require(pack.Find(row.key) == &row);
     auto spirv = pack.ReadSpirv(row);
