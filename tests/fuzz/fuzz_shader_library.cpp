@@ -16,7 +16,8 @@
 namespace {
 
 using spirloom::Storage;
-using namespace spirloom::ops;  // NOLINT: all of it is about packs and registries
+using namespace spirloom::ops;   // NOLINT: all of it is about packs and registries
+using namespace spirloom::pack;  // NOLINT: likewise
 
 void Require(bool condition) {
   if (!condition) std::abort();
@@ -35,8 +36,8 @@ class AlignedCopy {
   size_t size_;
 };
 
-void ReadModules(const spirloom::pack::ShaderPack& pack) {
-  for (const spirloom::pack::VariantRow& row : pack.variants()) {
+void ReadModules(const ShaderPack& pack) {
+  for (const VariantRow& row : pack.variants()) {
     Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
     Require(pack.Find(row.key) == &row);
     auto spirv = pack.ReadSpirv(row);
