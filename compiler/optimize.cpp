@@ -4,7 +4,7 @@
 #include <spirv-tools/optimizer.hpp>
 #include <spirv/unified1/spirv.hpp>
 
-#include "compiler/push_constants.h"
+#include "compiler/software_device.h"
 #include "compiler/spirv_walker.h"
 
 namespace spirloom::compiler {

@@ -11,6 +11,7 @@
 #include "runtime/ops/call_formulas.h"
 #include "runtime/ops/op_index.h"
 #include "runtime/pack/image_types.h"
+#include "runtime/pack/spirv_words.h"
 #include "runtime/pack/texel_reads.h"
 
 namespace {
@@ -41,7 +42,7 @@ void ReadModules(const ShaderPack& pack) {
     Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
     Require(pack.Find(row.key) == &row);
     auto spirv = pack.ReadSpirv(row);
-    Require(spirv.ok() ? (*spirv)[0] == kSpirvMagic : !spirv.status().message().empty());
+    Require(spirv.ok() ? (*spirv)[0] == spirv::kMagic : !spirv.status().message().empty());
     if (!spirv.ok()) continue;
     Require(ReadAsTexels(*spirv, BindingTypesOf(row)).size() == row.binding_count);
   }
