@@ -27,7 +27,7 @@ def test_includes_go_one_way() -> None:
         ("runtime/graph/plan/plan.h", "runtime/graph/model/model_state.h", False),
         ("runtime/include/spirloom/model.h", "spirloom/status.h", True),
         ("runtime/include/spirloom/model.h", "runtime/base/text.h", False),
-        ("runtime/base/text.h", "tools/spirloom-run/table.h", False),
+        ("runtime/base/text.h", "tools/common/table.h", False),
         ("runtime/base/text.h", "compiler/check.h", False),
     ],
 )
