@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <spirv/unified1/spirv.hpp>
 
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 
 namespace spirloom::compiler {
 namespace {
 
-using ops::Capability;
-using ops::CapabilityBit;
+using pack::Capability;
+using pack::CapabilityBit;
 
 // Numbers that these SPIR-V headers do not name.
 constexpr uint32_t kCooperativeMatrixKhr = 6022;
@@ -17,16 +17,16 @@ constexpr uint32_t kCooperativeMatrixKhr = 6022;
 }  // namespace
 
 std::optional<Capability> ParseNeed(std::string_view name) {
-  for (uint32_t i = 0; i < ops::kCapabilityCount; ++i) {
+  for (uint32_t i = 0; i < pack::kCapabilityCount; ++i) {
     const auto capability = static_cast<Capability>(i);
-    if (name == ops::CapabilityName(capability)) return capability;
+    if (name == pack::CapabilityName(capability)) return capability;
   }
   return std::nullopt;
 }
 
 std::string NeedNames(uint64_t needs) {
   std::string text;
-  for (const std::string& name : ops::CapabilityNames(needs))
+  for (const std::string& name : pack::CapabilityNames(needs))
     text += (text.empty() ? "" : ", ") + name;
   return text.empty() ? "nothing" : text;
 }

@@ -1,4 +1,4 @@
-// Which ops::Capability ("need") a SPIR-V capability belongs to, and needs as text.
+// Which pack::Capability ("need") a SPIR-V capability belongs to, and needs as text.
 #ifndef SPIRLOOM_COMPILER_CAPABILITIES_H_
 #define SPIRLOOM_COMPILER_CAPABILITIES_H_
 
@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 
 namespace spirloom::compiler {
 
 // By the name used in op specs, e.g. "storage_buffer_16bit".
-std::optional<ops::Capability> ParseNeed(std::string_view name);
+std::optional<pack::Capability> ParseNeed(std::string_view name);
 // e.g. "storage_buffer_16bit, shader_int8"; "nothing" when `needs` (bit i: Capability i) is 0.
 std::string NeedNames(uint64_t needs);
 

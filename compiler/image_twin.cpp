@@ -4,7 +4,7 @@
 
 #include "compiler/optimize.h"
 #include "compiler/reflect.h"
-#include "runtime/ops/image_types.h"
+#include "runtime/pack/image_types.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -21,8 +21,8 @@ std::string With3DImages(std::string_view glsl) {
   return text.append(glsl);
 }
 
-std::vector<ops::BindingType> BindingTypes(const Variant& variant) {
-  std::vector<ops::BindingType> types;
+std::vector<pack::BindingType> BindingTypes(const Variant& variant) {
+  std::vector<pack::BindingType> types;
   for (const Binding& binding : variant.bindings) types.push_back(binding.type);
   return types;
 }
@@ -30,18 +30,18 @@ std::vector<ops::BindingType> BindingTypes(const Variant& variant) {
 }  // namespace
 
 bool HasLayeredImages(const Variant& variant) {
-  return ops::HasLayeredImages(BindingTypes(variant));
+  return pack::HasLayeredImages(BindingTypes(variant));
 }
 
 CacheKey TwinKey(const Variant& variant, std::string_view glsl, std::string_view tool_version) {
   Variant twin = variant;
-  for (Binding& binding : twin.bindings) binding.type = ops::As3D(binding.type);
+  for (Binding& binding : twin.bindings) binding.type = pack::As3D(binding.type);
   return MakeCacheKey(twin, With3DImages(glsl), tool_version);
 }
 
 Result<std::vector<uint32_t>> FromTwin(std::span<const uint32_t> twin, const Variant& variant) {
   std::vector<uint32_t> words(twin.begin(), twin.end());
-  ops::SetImageTypes(words, BindingTypes(variant));
+  pack::SetImageTypes(words, BindingTypes(variant));
   SPIRLOOM_TRY(Validate(words, variant.target));
   SPIRLOOM_TRY_ASSIGN(const Reflection reflection, Reflect(words));
   for (const ReflectedBinding& found : reflection.bindings) {

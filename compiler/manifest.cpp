@@ -10,13 +10,13 @@
 
 #include "compiler/capabilities.h"
 #include "compiler/json_reader.h"
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 
 namespace spirloom::compiler {
 namespace {
 
 constexpr std::array<const char*, 3> kScalarTypes = {"int", "float", "bool"};
-constexpr std::array<const char*, ops::kBindingTypeCount> kBindingTypes = {
+constexpr std::array<const char*, pack::kBindingTypeCount> kBindingTypes = {
     "storage_buffer", "sampled_image_3d", "storage_image_3d", "sampled_image_2d_array",
     "storage_image_2d_array"};
 constexpr std::array<const char*, 3> kAccesses = {"read", "write", "readwrite"};
@@ -40,12 +40,12 @@ bool IsInside(const std::string& source) {
 
 void ReadBindings(JsonReader& in, const nlohmann::json& json, const std::string& path,
                   Variant& variant) {
-  const nlohmann::json& list = in.List(json, "bindings", path, ops::kMaxBindings);
+  const nlohmann::json& list = in.List(json, "bindings", path, pack::kMaxBindings);
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = Element(path, "bindings", i);
     variant.bindings.push_back(
         {.name = in.String(list[i], "name", at),
-         .type = static_cast<ops::BindingType>(in.OneOf(list[i], "type", at, kBindingTypes)),
+         .type = static_cast<pack::BindingType>(in.OneOf(list[i], "type", at, kBindingTypes)),
          .access = static_cast<BindingAccess>(in.OneOf(list[i], "access", at, kAccesses)),
          .at = in.String(list[i], "at", at)});
   }
@@ -53,16 +53,16 @@ void ReadBindings(JsonReader& in, const nlohmann::json& json, const std::string&
 
 void ReadPush(JsonReader& in, const nlohmann::json& json, const std::string& path,
               Variant& variant) {
-  variant.push_bytes = in.Uint(json, "push_bytes", path, ops::kMaxPushBytes);
-  const nlohmann::json& list = in.List(json, "push", path, ops::kMaxPushBytes / 4);
+  variant.push_bytes = in.Uint(json, "push_bytes", path, pack::kMaxPushBytes);
+  const nlohmann::json& list = in.List(json, "push", path, pack::kMaxPushBytes / 4);
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = Element(path, "push", i);
     const PushMember& member = variant.push.emplace_back(
         PushMember{.name = in.String(list[i], "name", at),
                    .type = static_cast<ScalarType>(
                        in.OneOf(list[i], "type", at, std::span(kScalarTypes).first(2))),
-                   .count = in.Uint(list[i], "count", at, ops::kMaxPushBytes / 4),
-                   .offset = in.Uint(list[i], "offset", at, ops::kMaxPushBytes),
+                   .count = in.Uint(list[i], "count", at, pack::kMaxPushBytes / 4),
+                   .offset = in.Uint(list[i], "offset", at, pack::kMaxPushBytes),
                    .at = in.String(list[i], "at", at)});
     const uint32_t end = member.offset + 4 * member.count;
     if (member.count == 0) in.Fail(at + ".count is 0.");
@@ -75,7 +75,7 @@ void ReadPush(JsonReader& in, const nlohmann::json& json, const std::string& pat
 
 void ReadConstants(JsonReader& in, const nlohmann::json& json, const std::string& path,
                    Variant& variant) {
-  const nlohmann::json& list = in.List(json, "constants", path, ops::kMaxConstants);
+  const nlohmann::json& list = in.List(json, "constants", path, pack::kMaxConstants);
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = Element(path, "constants", i);
     const Constant& constant = variant.constants.emplace_back(
@@ -105,13 +105,13 @@ void ReadNeeds(JsonReader& in, const nlohmann::json& json, const std::string& pa
   const nlohmann::json& list = in.List(json, "needs", path);
   for (size_t i = 0; i < list.size(); ++i) {
     const auto need = list[i].is_string() ? ParseNeed(list[i].get_ref<const std::string&>())
-                                          : std::optional<ops::Capability>();
+                                          : std::optional<pack::Capability>();
     if (!need) {
       in.Fail(Element(path, "needs", i) + " is " + JsonReader::Describe(list[i]) +
-              ", not one of: " + NeedNames((uint64_t{1} << ops::kCapabilityCount) - 1) + ".");
+              ", not one of: " + NeedNames((uint64_t{1} << pack::kCapabilityCount) - 1) + ".");
       return;
     }
-    variant.needs |= ops::CapabilityBit(*need);
+    variant.needs |= pack::CapabilityBit(*need);
   }
 }
 
@@ -182,7 +182,7 @@ Result<Manifest> ParseManifest(std::string_view text) {
 }
 
 const char* ScalarTypeName(ScalarType type) { return kScalarTypes[static_cast<size_t>(type)]; }
-const char* BindingTypeName(ops::BindingType type) {
+const char* BindingTypeName(pack::BindingType type) {
   return kBindingTypes[static_cast<size_t>(type)];
 }
 const char* BindingAccessName(BindingAccess access) {

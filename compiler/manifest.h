@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/target.h"
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 #include "spirloom/status.h"
 
 namespace spirloom::compiler {
@@ -22,7 +22,7 @@ enum class ScalarType : uint8_t { kInt, kFloat, kBool };
 // `at`, here and below, is the "file:line:column" in a spec to which an error belongs.
 struct Binding {
   std::string name;
-  ops::BindingType type;
+  pack::BindingType type;
   BindingAccess access;
   std::string at;
 };
@@ -53,7 +53,7 @@ struct Variant {
   uint32_t push_bytes = 0;
   std::vector<Constant> constants;
   std::array<uint16_t, 3> workgroup = {1, 1, 1};
-  uint64_t needs = 0;    // bit i: ops::Capability i
+  uint64_t needs = 0;    // bit i: pack::Capability i
   bool portable = true;  // false: left out when this compiler cannot express it
 };
 
@@ -68,7 +68,7 @@ struct Manifest {
 Result<Manifest> ParseManifest(std::string_view json);
 
 const char* ScalarTypeName(ScalarType type);
-const char* BindingTypeName(ops::BindingType type);
+const char* BindingTypeName(pack::BindingType type);
 const char* BindingAccessName(BindingAccess access);
 
 }  // namespace spirloom::compiler

@@ -11,8 +11,8 @@
 
 #include "compiler/parallel_for.h"
 #include "compiler/zstd_encoder.h"
-#include "runtime/ops/image_types.h"
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/image_types.h"
+#include "runtime/pack/pack_format.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -29,14 +29,14 @@ void AlignTo(std::string& bytes, size_t alignment) {
 
 template <typename Row>
 size_t AppendTable(std::string& pack, const std::vector<Row>& rows) {
-  AlignTo(pack, ops::kPackAlignment);
+  AlignTo(pack, pack::kPackAlignment);
   const size_t offset = pack.size();
   pack.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
   return offset;
 }
 
-ops::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
-  ops::VariantRow row = {};
+pack::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
+  pack::VariantRow row = {};
   row.key = variant.key;
   row.needs = variant.needs;
   row.name = static_cast<uint32_t>(name);
@@ -51,33 +51,33 @@ ops::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
   return row;
 }
 
-// The module with 3-D images, from which ops::SetImageTypes() makes it; itself if that cannot.
+// The module with 3-D images, from which pack::SetImageTypes() makes it; itself if that cannot.
 std::vector<uint32_t> StoredForm(const PackedVariant& packed) {
-  std::vector<ops::BindingType> types;
-  std::vector<ops::BindingType> types_3d;
+  std::vector<pack::BindingType> types;
+  std::vector<pack::BindingType> types_3d;
   for (const Binding& binding : packed.variant->bindings) {
     types.push_back(binding.type);
-    types_3d.push_back(ops::As3D(binding.type));
+    types_3d.push_back(pack::As3D(binding.type));
   }
   std::vector<uint32_t> stored = packed.words;
-  ops::SetImageTypes(stored, types_3d);
+  pack::SetImageTypes(stored, types_3d);
   std::vector<uint32_t> restored = stored;
-  ops::SetImageTypes(restored, types);
+  pack::SetImageTypes(restored, types);
   return restored == packed.words ? stored : packed.words;
 }
 
 // The tables, and the modules' bytes in the order of their rows. Module offsets are still relative
 // to the first module.
 struct Tables {
-  std::vector<ops::VariantRow> variants;
-  std::vector<ops::ModuleRow> modules;
+  std::vector<pack::VariantRow> variants;
+  std::vector<pack::ModuleRow> modules;
   std::string strings;
   std::string code;
 };
 
 // A module as the pack stores it, and its row but for the offset.
 struct EncodedModule {
-  ops::ModuleRow row = {};
+  pack::ModuleRow row = {};
   std::string bytes;
 };
 
@@ -86,11 +86,11 @@ EncodedModule Encode(const std::vector<uint32_t>& words, bool compress) {
   EncodedModule module;
   module.row.raw_size = static_cast<uint32_t>(raw.size());
   module.row.digest = XXH64(raw.data(), raw.size(), /*seed=*/0);
-  if (compress && raw.size() <= ops::kMaxCompressedBytes) module.bytes = CompressZstd(raw);
+  if (compress && raw.size() <= pack::kMaxCompressedBytes) module.bytes = CompressZstd(raw);
   if (module.bytes.empty() || module.bytes.size() >= raw.size()) {
     module.bytes = raw;
   } else {
-    module.row.codec = static_cast<uint32_t>(ops::Codec::kZstd);
+    module.row.codec = static_cast<uint32_t>(pack::Codec::kZstd);
   }
   module.row.size = static_cast<uint32_t>(module.bytes.size());
   return module;
@@ -137,23 +137,23 @@ Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVarian
   Pack pack;
   pack.module_count = tables.modules.size();
   std::string& bytes = pack.bytes;
-  bytes.resize(sizeof(ops::PackHeader));
-  ops::PackHeader header = {};
-  header.magic = ops::kPackMagic;
-  header.version = ops::kPackVersion;
+  bytes.resize(sizeof(pack::PackHeader));
+  pack::PackHeader header = {};
+  header.magic = pack::kPackMagic;
+  header.version = pack::kPackVersion;
   header.variant_count = static_cast<uint32_t>(tables.variants.size());
   header.module_count = static_cast<uint32_t>(tables.modules.size());
   header.variants_offset = static_cast<uint32_t>(AppendTable(bytes, tables.variants));
   // Rows take the place of the final ones until the modules' offset is known.
   const size_t modules_offset = AppendTable(bytes, tables.modules);
-  AlignTo(bytes, ops::kPackAlignment);
+  AlignTo(bytes, pack::kPackAlignment);
   const size_t strings_offset = bytes.size();
   bytes += tables.strings;
-  AlignTo(bytes, ops::kPackAlignment);
+  AlignTo(bytes, pack::kPackAlignment);
   const size_t registry_offset = bytes.size();
   bytes += registry;
-  AlignTo(bytes, ops::kPackAlignment);
-  for (ops::ModuleRow& row : tables.modules) row.offset += bytes.size();
+  AlignTo(bytes, pack::kPackAlignment);
+  for (pack::ModuleRow& row : tables.modules) row.offset += bytes.size();
   if (bytes.size() > std::numeric_limits<uint32_t>::max())
     return Status(StatusCode::kUnsupported, "The tables of the shader pack exceed 4 GiB.");
   header.modules_offset = static_cast<uint32_t>(modules_offset);
@@ -162,8 +162,8 @@ Result<Pack> WritePack(std::string_view registry, const std::vector<PackedVarian
   header.registry_size = static_cast<uint32_t>(registry.size());
   header.strings_size = static_cast<uint32_t>(tables.strings.size());
   for (size_t i = 0; i < tables.modules.size(); ++i) {
-    std::memcpy(bytes.data() + modules_offset + i * sizeof(ops::ModuleRow), &tables.modules[i],
-                sizeof(ops::ModuleRow));
+    std::memcpy(bytes.data() + modules_offset + i * sizeof(pack::ModuleRow), &tables.modules[i],
+                sizeof(pack::ModuleRow));
   }
   bytes += tables.code;
   header.size = bytes.size();

@@ -1,4 +1,4 @@
-// Writes the shader pack (runtime/ops/pack_format.h).
+// Writes the shader pack (runtime/pack/pack_format.h).
 #ifndef SPIRLOOM_COMPILER_PACK_WRITER_H_
 #define SPIRLOOM_COMPILER_PACK_WRITER_H_
 

@@ -1,4 +1,4 @@
-"""The opcodes of formulas, as runtime/ops/opcode.h has them; a test compares.
+"""The opcodes of formulas, as runtime/ops/formula.h has them; a test compares.
 
 Kinds are those of the runtime: i (int64; also bools, dtypes and storages by number), f (double),
 s (text), v (ints), t (tensor), l (tensor list).

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace spirloom::ops {
 namespace {

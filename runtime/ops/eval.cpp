@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/text.h"
 #include "runtime/ops/eval_text.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
 

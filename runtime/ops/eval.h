@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/text.h"
+#include "runtime/base/text.h"
 #include "spirloom/types.h"
 
 namespace spirloom::ops {

@@ -1,9 +1,9 @@
 // Arithmetic of the expression language: int64 without overflow, Python's rounding.
 #include <limits>
 
+#include "runtime/base/text.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/eval_text.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/base/text.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/eval_text.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
 

@@ -2,8 +2,8 @@
 #include <bit>
 #include <limits>
 
+#include "runtime/base/text.h"
 #include "runtime/ops/eval.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {

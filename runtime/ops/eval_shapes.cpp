@@ -1,8 +1,8 @@
 // Dims, shapes and strides in the expression language.
 #include <algorithm>
 
+#include "runtime/base/text.h"
 #include "runtime/ops/eval.h"
-#include "runtime/text.h"
 
 namespace spirloom::ops {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/text.h"
+#include "runtime/base/text.h"
 
 namespace spirloom::ops {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.h"
-#include "runtime/ops/byte_reader.h"
+#include "runtime/base/error.h"
 #include "runtime/ops/eval.h"
+#include "runtime/pack/byte_reader.h"
 
 namespace spirloom::ops {
 namespace {
@@ -177,7 +177,7 @@ class Checker {
     Fail({"a part of ", taken, " bytes is said to have ", size});
   }
 
-  ByteReader in_;
+  pack::ByteReader in_;
   const FormulaNames& names_;
   size_t loops_ = 0;
   uint32_t depth_ = 0;

@@ -32,7 +32,7 @@ void FormulaEvaluator::SetDispatch(Storage storage, int64_t dispatch) {
 
 template <typename F>
 auto FormulaEvaluator::Inside(Formula part, const F& node) {
-  const ByteReader after = std::exchange(in_, ByteReader(part));
+  const pack::ByteReader after = std::exchange(in_, pack::ByteReader(part));
   auto value = node();
   in_ = after;
   return value;

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/ops/byte_reader.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/registry.h"
+#include "runtime/pack/byte_reader.h"
 
 namespace spirloom::ops {
 
@@ -80,7 +80,7 @@ class FormulaEvaluator {
   Storage storage_ = Storage::kAuto;
   int64_t dispatch_ = 0;
   DeviceFacts device_;
-  ByteReader in_{Formula()};
+  pack::ByteReader in_{Formula()};
   std::vector<Value> lets_;
   std::vector<bool> known_;     // which lets have a value
   std::vector<int64_t> loops_;  // the values of the comprehensions' names, outermost first

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ops/registry_reader.h"
 
 namespace spirloom::ops {
@@ -20,7 +20,7 @@ Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
     return Error(StatusCode::kInvalidArgument, {"A shader library is null."});
   }
   const std::string context = Concat({"opening the shader library '", library->name, "'"});
-  auto pack = ShaderPack::Open(library->pack, PackCheck::kStructure);
+  auto pack = pack::ShaderPack::Open(library->pack, pack::PackCheck::kStructure);
   if (!pack.ok()) return std::move(pack).status().While(context);
   auto registry = ReadRegistry(pack->registry());
   if (!registry.ok()) return std::move(registry).status().While(context);
@@ -88,14 +88,14 @@ const OpEntry* OpIndex::FindOp(std::string_view name) const {
 uint64_t OpIndex::needs() const {
   uint64_t needs = 0;
   for (const LoadedLibrary& library : libraries_) {
-    for (const VariantRow& row : library.pack.variants()) needs |= row.needs;
+    for (const pack::VariantRow& row : library.pack.variants()) needs |= row.needs;
   }
   return needs;
 }
 
 std::optional<Variant> OpIndex::FindVariant(const OpEntry& entry, uint64_t key) const {
-  const ShaderPack& pack = libraries_[entry.library].pack;
-  const VariantRow* row = pack.Find(key);
+  const pack::ShaderPack& pack = libraries_[entry.library].pack;
+  const pack::VariantRow* row = pack.Find(key);
   if (row == nullptr) return std::nullopt;
   return Variant{row, pack.Name(*row), pack.Module(*row)};
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/ops/registry.h"
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 #include "spirloom/library.h"
 #include "spirloom/status.h"
 
@@ -18,7 +18,7 @@ namespace spirloom::ops {
 // A library, its checked pack and what that says of the ops.
 struct LoadedLibrary {
   ShaderLibrary library;
-  ShaderPack pack;
+  pack::ShaderPack pack;
   Registry registry;
 
   // Whether its ops replace those of other libraries.
@@ -33,9 +33,9 @@ struct OpEntry {
 
 // A compiled kernel, ready to become a pipeline. Refers to the library.
 struct Variant {
-  const VariantRow* row;
+  const pack::VariantRow* row;
   std::string_view name;  // "add_f32_buffer"
-  StoredModule module;
+  pack::StoredModule module;
 };
 
 // The ops of several libraries as one. Immutable, so thread-safe. Keeps the libraries' bytes, but
@@ -54,7 +54,7 @@ class OpIndex {
   // All ops in order of name.
   const std::vector<OpEntry>& ops() const { return ops_; }
 
-  // What any of the variants needs of a device: bits of ops::Capability.
+  // What any of the variants needs of a device: bits of pack::Capability.
   uint64_t needs() const;
 
   // The op of this name ("aten.add.Tensor"), or null.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/formula_check.h"
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 
 namespace spirloom::ops {
 namespace {
@@ -70,7 +70,7 @@ Result<OpInfo> OpReader::Read() {
   for (ArgInfo& arg : op_.args) arg.dtype = ReadOptional("an argument's dtype", ValueKind::kInt);
   ReadMany(op_.lets, kMaxItems, "lets", &OpReader::ReadLet);
   ReadMany(op_.steps, 2 * kMaxItems, "steps", &OpReader::ReadStep);
-  ReadMany(op_.outputs, kMaxBindings, "outputs", &OpReader::ReadOutput);
+  ReadMany(op_.outputs, pack::kMaxBindings, "outputs", &OpReader::ReadOutput);
   named_outputs_ = op_.outputs.size();
   op_.view_at = ReadOptional("view_at", ValueKind::kInt);
   if (going()) CheckSteps();
@@ -140,15 +140,15 @@ KernelInfo OpReader::ReadKernel() {
   kernel.name = in_.Text().data();
   kernel.index = static_cast<uint32_t>(in_.Below(uint64_t{1} << 32));
   kernel.storages = static_cast<uint32_t>(in_.Below(uint64_t{1} << kStorageCount));
-  kernel.push_bytes = static_cast<uint32_t>(in_.Below(kMaxPushBytes + 1));
+  kernel.push_bytes = static_cast<uint32_t>(in_.Below(pack::kMaxPushBytes + 1));
   kernel.when = ReadOptional("when", ValueKind::kInt);
   kernel.prefer = ReadOptional("prefer", ValueKind::kInt);
   kernel.repeat = ReadOptional("repeat", ValueKind::kInt);
   kernel.joined_at = ReadOptional("joined_at", ValueKind::kInt);
   ReadMany(kernel.axes, kMaxAxes, "axes", &OpReader::ReadAxis);
-  ReadMany(kernel.operands, kMaxBindings, "operands", &OpReader::ReadOperand);
-  ReadMany(kernel.push, kMaxPushBytes / 4, "push constants", &OpReader::ReadPush);
-  ReadMany(kernel.constants, kMaxConstants, "constants", &OpReader::ReadConstant);
+  ReadMany(kernel.operands, pack::kMaxBindings, "operands", &OpReader::ReadOperand);
+  ReadMany(kernel.push, pack::kMaxPushBytes / 4, "push constants", &OpReader::ReadPush);
+  ReadMany(kernel.constants, pack::kMaxConstants, "constants", &OpReader::ReadConstant);
   for (Formula& size : kernel.grid) size = ReadRequired("grid", ValueKind::kInt);
   if (going()) CheckPush(kernel);
   return kernel;
@@ -209,8 +209,8 @@ void OpReader::ReadPack(OperandInfo& operand) {
 PushInfo OpReader::ReadPush() {
   using enum ValueKind;
   PushInfo push;
-  push.offset = static_cast<uint32_t>(in_.Below(kMaxPushBytes));
-  push.count = static_cast<uint32_t>(in_.Below(kMaxPushBytes));
+  push.offset = static_cast<uint32_t>(in_.Below(pack::kMaxPushBytes));
+  push.count = static_cast<uint32_t>(in_.Below(pack::kMaxPushBytes));
   const TypedFormula value = ReadFormula("a push constant", {kInt, kFloat, kInts});
   if (value.value.empty()) Fail({"A push constant has no formula."});
   push.value = value.value;

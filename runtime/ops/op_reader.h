@@ -6,9 +6,9 @@
 #include <initializer_list>
 #include <vector>
 
-#include "runtime/ops/byte_reader.h"
+#include "runtime/base/text.h"
 #include "runtime/ops/registry.h"
-#include "runtime/text.h"
+#include "runtime/pack/byte_reader.h"
 #include "spirloom/status.h"
 
 namespace spirloom::ops {
@@ -16,7 +16,7 @@ namespace spirloom::ops {
 // Reads and checks one op of a registry. The first failure stays.
 class OpReader {
  public:
-  explicit OpReader(ByteReader& in) : in_(in) {}
+  explicit OpReader(pack::ByteReader& in) : in_(in) {}
 
   // The op at the reader. Fails with kInvalidFile, saying what is wrong with it.
   Result<OpInfo> Read();
@@ -55,7 +55,7 @@ class OpReader {
   void Fail(std::initializer_list<TextPiece> message);
   bool going() const { return status_.ok() && in_.ok(); }
 
-  ByteReader& in_;
+  pack::ByteReader& in_;
   OpInfo op_;
   size_t named_outputs_ = 0;  // outputs that formulas may name: none before all shapes are known
   Status status_;

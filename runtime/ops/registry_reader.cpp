@@ -3,13 +3,13 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/ops/op_reader.h"
 
 namespace spirloom::ops {
 
 Result<Registry> ReadRegistry(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
+  pack::ByteReader in(bytes);
   Registry registry;
   registry.library = in.Text().data();
   registry.overrides = in.Below(2) != 0;

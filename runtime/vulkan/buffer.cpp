@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <string>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace spirloom::vulkan {
 namespace {
 
-VkFormat TexelFormat(ops::BindingType type) {
-  if (type == ops::BindingType::kTexelsF32) return VK_FORMAT_R32_SFLOAT;
-  if (type == ops::BindingType::kTexelsF32Vec4) return VK_FORMAT_R32G32B32A32_SFLOAT;
-  return type == ops::BindingType::kTexelsI32 ? VK_FORMAT_R32_SINT : VK_FORMAT_R32G32B32A32_SINT;
+VkFormat TexelFormat(pack::BindingType type) {
+  if (type == pack::BindingType::kTexelsF32) return VK_FORMAT_R32_SFLOAT;
+  if (type == pack::BindingType::kTexelsF32Vec4) return VK_FORMAT_R32G32B32A32_SFLOAT;
+  return type == pack::BindingType::kTexelsI32 ? VK_FORMAT_R32_SINT : VK_FORMAT_R32G32B32A32_SINT;
 }
 
 // The next odd multiple of 256 over 256. Mesa's llvmpipe compiles a shader anew for each
@@ -74,7 +74,7 @@ Status Buffer::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
 }
 
 Result<BufferView> BufferView::Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
-                                      ops::BindingType type) {
+                                      pack::BindingType type) {
   const Device& device = buffer.device();
   VkBufferViewCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;

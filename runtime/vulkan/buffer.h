@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 #include "runtime/vulkan/device.h"
 #include "runtime/vulkan/memory.h"
 
@@ -53,7 +53,7 @@ class BufferView {
   // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`; of a
   // whole buffer up to kTexelSlack more. The buffer has memory and outlives the view.
   static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
-                                   ops::BindingType type);
+                                   pack::BindingType type);
 
   VkBufferView handle() const { return handle_.get(); }
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace spirloom::vulkan {
 namespace {
 
 // Whether a stage may have this many descriptors: a device need offer only four of a kind.
-Status CheckLimits(const Device& device, std::span<const ops::BindingType> types) {
+Status CheckLimits(const Device& device, std::span<const pack::BindingType> types) {
   DescriptorCounts counts;
   counts.Add(types);
   const VkPhysicalDeviceLimits& limits = device.limits();
@@ -30,20 +30,20 @@ Status CheckLimits(const Device& device, std::span<const ops::BindingType> types
 
 }  // namespace
 
-VkDescriptorType ToDescriptorType(ops::BindingType type) {
+VkDescriptorType ToDescriptorType(pack::BindingType type) {
   switch (type) {
-    case ops::BindingType::kSampledImage3D:
-    case ops::BindingType::kSampledImage2DArray:
+    case pack::BindingType::kSampledImage3D:
+    case pack::BindingType::kSampledImage2DArray:
       return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
-    case ops::BindingType::kStorageImage3D:
-    case ops::BindingType::kStorageImage2DArray:
+    case pack::BindingType::kStorageImage3D:
+    case pack::BindingType::kStorageImage2DArray:
       return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
-    case ops::BindingType::kTexelsF32:
-    case ops::BindingType::kTexelsF32Vec4:
-    case ops::BindingType::kTexelsI32:
-    case ops::BindingType::kTexelsI32Vec4:
+    case pack::BindingType::kTexelsF32:
+    case pack::BindingType::kTexelsF32Vec4:
+    case pack::BindingType::kTexelsI32:
+    case pack::BindingType::kTexelsI32Vec4:
       return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
-    case ops::BindingType::kStorageBuffer:
+    case pack::BindingType::kStorageBuffer:
       break;
   }
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -73,7 +73,7 @@ Result<VkDescriptorSetLayout> LayoutCache::GetSet(const Types& types) {
   return handle;
 }
 
-Result<BindingLayout> LayoutCache::Get(std::span<const ops::BindingType> types,
+Result<BindingLayout> LayoutCache::Get(std::span<const pack::BindingType> types,
                                        uint32_t push_bytes) {
   const std::scoped_lock lock(mutex_);
   BindingLayout layout;
@@ -99,7 +99,7 @@ Result<BindingLayout> LayoutCache::Get(std::span<const ops::BindingType> types,
   return layout;
 }
 
-void DescriptorCounts::Add(std::span<const ops::BindingType> types) {
+void DescriptorCounts::Add(std::span<const pack::BindingType> types) {
   const auto count = [&](VkDescriptorType type) {
     return static_cast<uint32_t>(std::ranges::count(types, type, ToDescriptorType));
   };
@@ -146,7 +146,7 @@ Result<VkDescriptorSet> DescriptorPool::Allocate(VkDescriptorSetLayout layout) {
 }
 
 Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
-                                    ops::BindingType type, std::vector<BufferView>& views) {
+                                    pack::BindingType type, std::vector<BufferView>& views) {
   Descriptor descriptor{
       .type = type, .buffer = buffer.handle(), .offset = buffer.offset() + offset, .range = size};
   if (ToDescriptorType(type) == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER) {

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 #include "runtime/vulkan/buffer.h"
 #include "runtime/vulkan/device.h"
 
 namespace spirloom::vulkan {
 
-VkDescriptorType ToDescriptorType(ops::BindingType type);
+VkDescriptorType ToDescriptorType(pack::BindingType type);
 
 // What a pipeline is called with: its pipeline layout, and the layout of its one descriptor set.
 struct BindingLayout {
@@ -29,13 +29,13 @@ class LayoutCache {
 
   // The layout with binding i of type types[i] and `push_bytes` of push constants (a multiple of
   // 4).
-  Result<BindingLayout> Get(std::span<const ops::BindingType> types, uint32_t push_bytes);
+  Result<BindingLayout> Get(std::span<const pack::BindingType> types, uint32_t push_bytes);
 
  private:
   using SetLayout =
       DeviceHandle<VkDescriptorSetLayout, &VolkDeviceTable::vkDestroyDescriptorSetLayout>;
   using Layout = DeviceHandle<VkPipelineLayout, &VolkDeviceTable::vkDestroyPipelineLayout>;
-  using Types = std::vector<ops::BindingType>;
+  using Types = std::vector<pack::BindingType>;
 
   Result<VkDescriptorSetLayout> GetSet(const Types& types);
 
@@ -54,7 +54,7 @@ struct DescriptorCounts {
   uint32_t texel_buffers = 0;
 
   // Counts one more set with these bindings.
-  void Add(std::span<const ops::BindingType> types);
+  void Add(std::span<const pack::BindingType> types);
 };
 
 // Owns descriptor sets, which live as long as it does.
@@ -71,7 +71,7 @@ class DescriptorPool {
 
 // What one binding refers to: `buffer` (a byte range), `view` or `texels`, by `type`.
 struct Descriptor {
-  ops::BindingType type = ops::BindingType::kStorageBuffer;
+  pack::BindingType type = pack::BindingType::kStorageBuffer;
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;  // a multiple of minStorageBufferOffsetAlignment
   VkDeviceSize range = VK_WHOLE_SIZE;
@@ -83,7 +83,7 @@ struct Descriptor {
 // `type`: a storage buffer or texels, whose view is added to `views` and must live as long as the
 // descriptor. `offset` is one that the device lets bindings begin at.
 Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
-                                    ops::BindingType type, std::vector<BufferView>& views);
+                                    pack::BindingType type, std::vector<BufferView>& views);
 
 // Writes binding i of `set` from descriptors[i].
 void UpdateDescriptorSet(const Device& device, VkDescriptorSet set,

@@ -1,6 +1,6 @@
 #include "runtime/vulkan/device.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/fence.h"
 

@@ -33,7 +33,7 @@ inline constexpr uint64_t kTexelSlack = 768;
 // Device and must be destroyed before it. Thread-safe.
 class Device {
  public:
-  // Enables those of `capabilities` (bits, ops::Capability) that the physical device reports, and
+  // Enables those of `capabilities` (bits, pack::Capability) that the physical device reports, and
   // nothing else: what is not enabled cannot trouble drivers and layers. Buffer access is not
   // robust. `instance` must outlive the device.
   static Result<std::unique_ptr<Device>> Create(const Instance& instance,

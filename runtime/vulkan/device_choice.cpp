@@ -2,7 +2,7 @@
 #include <charconv>
 #include <optional>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/vulkan/physical_device.h"
 
 namespace spirloom::vulkan {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 
 namespace spirloom::vulkan {
 namespace {
 
-using ops::Capability;
+using pack::Capability;
 
 constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
 constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
@@ -22,7 +22,7 @@ void FeatureChain::Link(T& next, VkStructureType type) {
 }
 
 bool FeatureChain::Wants(Capability capability) const {
-  return (wanted_ & ops::CapabilityBit(capability)) != 0;
+  return (wanted_ & pack::CapabilityBit(capability)) != 0;
 }
 
 FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions,
@@ -82,7 +82,7 @@ void FeatureChain::KeepWanted() {
 uint64_t FeatureChain::Capabilities() const {
   uint64_t bits = 0;
   const auto add = [&bits](VkBool32 supported, Capability capability) {
-    if (supported == VK_TRUE) bits |= ops::CapabilityBit(capability);
+    if (supported == VK_TRUE) bits |= pack::CapabilityBit(capability);
   };
   add(storage16_.storageBuffer16BitAccess, Capability::kStorageBuffer16Bit);
   add(storage8_.storageBuffer8BitAccess, Capability::kStorageBuffer8Bit);

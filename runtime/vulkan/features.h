@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 #include "runtime/vulkan/vk.h"
 
 namespace spirloom::vulkan {
@@ -14,7 +14,7 @@ namespace spirloom::vulkan {
 // vkCreateDevice. Points into itself: neither moves nor copies.
 class FeatureChain {
  public:
-  // Links the structs of the `wanted` capabilities (bits, ops::Capability) that a device of
+  // Links the structs of the `wanted` capabilities (bits, pack::Capability) that a device of
   // `api_version` with `extensions` knows.
   FeatureChain(uint32_t api_version, const std::vector<std::string>& extensions, uint64_t wanted);
   FeatureChain(const FeatureChain&) = delete;
@@ -24,7 +24,7 @@ class FeatureChain {
   void Query(VkPhysicalDevice device);
   // Turns off, after Query(), every feature but those of the wanted capabilities.
   void KeepWanted();
-  // The capabilities (bits, ops::Capability) of the features that are on.
+  // The capabilities (bits, pack::Capability) of the features that are on.
   uint64_t Capabilities() const;
 
   const VkPhysicalDeviceFeatures2* head() const { return &core_; }
@@ -34,7 +34,7 @@ class FeatureChain {
  private:
   template <typename T>
   void Link(T& next, VkStructureType type);
-  bool Wants(ops::Capability capability) const;
+  bool Wants(pack::Capability capability) const;
 
   uint64_t wanted_;
   VkPhysicalDeviceFeatures2 core_{};

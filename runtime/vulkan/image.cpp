@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "runtime/text.h"
+#include "runtime/base/text.h"
 
 namespace spirloom::vulkan {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace spirloom::vulkan {
 namespace {

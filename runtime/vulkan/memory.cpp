@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 namespace spirloom::vulkan {
 namespace {

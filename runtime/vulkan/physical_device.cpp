@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/ops/capability.h"
-#include "runtime/text.h"
+#include "runtime/base/text.h"
+#include "runtime/pack/capability.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/instance.h"
 
@@ -79,11 +79,11 @@ void ChooseQueueFamily(PhysicalDevice& device) {
 }
 
 uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup) {
-  using ops::Capability;
+  using pack::Capability;
   if ((subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0) return 0;
   uint64_t bits = 0;
   const auto add = [&](VkSubgroupFeatureFlagBits flag, Capability capability) {
-    if ((subgroup.supportedOperations & flag) != 0) bits |= ops::CapabilityBit(capability);
+    if ((subgroup.supportedOperations & flag) != 0) bits |= pack::CapabilityBit(capability);
   };
   add(VK_SUBGROUP_FEATURE_BASIC_BIT, Capability::kSubgroupBasic);
   add(VK_SUBGROUP_FEATURE_VOTE_BIT, Capability::kSubgroupVote);
@@ -141,7 +141,7 @@ void FillInfo(PhysicalDevice& device) {
   info.api_version = VersionText(device.properties.apiVersion);
   if (info.driver.empty()) info.driver = VersionText(device.properties.driverVersion);
   info.usable = device.properties.apiVersion >= VK_API_VERSION_1_1 && device.queue_family;
-  info.features = ops::CapabilityNames(device.capabilities);
+  info.features = pack::CapabilityNames(device.capabilities);
   info.subgroup_size = device.subgroup_size;
   info.max_storage_buffer_range = device.properties.limits.maxStorageBufferRange;
   info.max_image_dimension_3d = device.properties.limits.maxImageDimension3D;
@@ -164,7 +164,7 @@ PhysicalDevice Describe(VkPhysicalDevice handle) {
     QueryProperties2(device);
     device.texture3d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture3D);
     device.texture2d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture2D);
-    FeatureChain features(device.properties.apiVersion, device.extensions, ops::kAllCapabilities);
+    FeatureChain features(device.properties.apiVersion, device.extensions, pack::kAllCapabilities);
     features.Query(handle);
     device.capabilities |= features.Capabilities();
   }

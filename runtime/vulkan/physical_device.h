@@ -24,7 +24,7 @@ struct PhysicalDevice {
   uint64_t max_buffer_size = 0;  // at most max_memory_allocation_size
   TextureLimits texture3d;
   TextureLimits texture2d;
-  // Bit i: ops::Capability i.
+  // Bit i: pack::Capability i.
   uint64_t capabilities = 0;
   uint32_t subgroup_size = 0;
   // A family with compute, preferably without graphics; absent when there is none.

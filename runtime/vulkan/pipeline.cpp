@@ -6,9 +6,9 @@
 #include <system_error>
 #include <thread>
 
-#include "runtime/error.h"
-#include "runtime/ops/texel_reads.h"
-#include "runtime/vulkan/parallel_for.h"
+#include "runtime/base/error.h"
+#include "runtime/base/parallel_for.h"
+#include "runtime/pack/texel_reads.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -71,9 +71,9 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
                                                 VkPipelineCache cache, const PipelineDesc& desc) {
   SPIRLOOM_TRY(CheckWorkgroup(device, desc));
   ComputePipeline pipeline;
-  SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, ops::ReadModule(desc.module, desc.bindings));
+  SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, pack::ReadModule(desc.module, desc.bindings));
   pipeline.bindings_ = device.prefers_texels()
-                           ? ops::ReadAsTexels(spirv, desc.bindings)
+                           ? pack::ReadAsTexels(spirv, desc.bindings)
                            : std::vector(desc.bindings.begin(), desc.bindings.end());
   SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(pipeline.bindings_, desc.push_bytes));
   SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, spirv));

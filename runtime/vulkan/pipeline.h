@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ops/stored_module.h"
+#include "runtime/pack/stored_module.h"
 #include "runtime/vulkan/descriptors.h"
 #include "runtime/vulkan/device.h"
 
@@ -17,8 +17,8 @@ namespace spirloom::vulkan {
 // have the dimensions that `bindings` say, whatever `module` does.
 struct PipelineDesc {
   std::string name;  // for messages and debuggers: the variant id
-  ops::StoredModule module = {};
-  std::span<const ops::BindingType> bindings = {};
+  pack::StoredModule module = {};
+  std::span<const pack::BindingType> bindings = {};
   uint32_t push_bytes = 0;
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialisation constants 0, 1, 2
   std::vector<uint32_t> constants = {};        // specialisation constants 3, 4, …: their bits
@@ -33,13 +33,13 @@ class ComputePipeline {
   VkPipeline handle() const { return handle_.get(); }
   const BindingLayout& layout() const { return layout_; }
   // What to bind: the desc's bindings, or texels of them on a device that prefers those.
-  std::span<const ops::BindingType> bindings() const { return bindings_; }
+  std::span<const pack::BindingType> bindings() const { return bindings_; }
 
  private:
   ComputePipeline() = default;
   DeviceHandle<VkPipeline, &VolkDeviceTable::vkDestroyPipeline> handle_;
   BindingLayout layout_;
-  std::vector<ops::BindingType> bindings_;
+  std::vector<pack::BindingType> bindings_;
 };
 
 // Creates pipelines on all cores; result i is from descs[i]. The error is that of the first in

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/text.h"
-#include "runtime/vulkan/cache_file.h"
+#include "runtime/base/cache_file.h"
+#include "runtime/base/text.h"
 
 namespace spirloom::vulkan {
 namespace {

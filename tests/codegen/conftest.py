@@ -13,8 +13,8 @@ import pytest
 from tests.codegen import small_project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-_RUNTIME = ["error", "text", "types", "status", "ops/byte_reader", "ops/call_formulas"]
-_RUNTIME += ["ops/op_reader", "ops/registry_reader"]
+_RUNTIME = ["base/error", "base/text", "base/types", "base/status", "pack/byte_reader"]
+_RUNTIME += ["ops/call_formulas", "ops/op_reader", "ops/registry_reader"]
 
 
 @pytest.fixture

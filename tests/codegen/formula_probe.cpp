@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ops/byte_reader.h"
 #include "runtime/ops/call_formulas.h"
 #include "runtime/ops/formula_check.h"
 #include "runtime/ops/registry_reader.h"
+#include "runtime/pack/byte_reader.h"
 
 namespace spirloom::ops {
 namespace {

@@ -37,7 +37,7 @@ Variant SomeVariant() {
   Variant variant;
   variant.id = "a";
   variant.at = "a.yaml:1:1";
-  variant.bindings = {{"x", ops::BindingType::kStorageBuffer, BindingAccess::kRead, "a.yaml:2:1"}};
+  variant.bindings = {{"x", pack::BindingType::kStorageBuffer, BindingAccess::kRead, "a.yaml:2:1"}};
   return variant;
 }
 

@@ -8,7 +8,7 @@
 
 #include "compiler/file_io.h"
 #include "compiler/optimize.h"
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
 
 namespace spirloom::compiler {
@@ -61,12 +61,12 @@ TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   const std::string bytes = PackBytes();
   const std::vector<uint64_t> aligned = Aligned(bytes);
   const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
-  const Result<ops::ShaderPack> pack = ops::ShaderPack::Open(view, ops::PackCheck::kContent);
+  const Result<pack::ShaderPack> pack = pack::ShaderPack::Open(view, pack::PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   const auto ops = std::as_bytes(std::span(std::string_view("ops")));
   EXPECT_TRUE(std::ranges::equal(pack->registry(), ops));
   ASSERT_EQ(pack->variants().size(), 7u);
-  const ops::VariantRow* row = pack->Find(uint64_t{5} << 32);
+  const pack::VariantRow* row = pack->Find(uint64_t{5} << 32);
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(pack->Name(*row), "v2");
   EXPECT_EQ(row->binding_count, 2);
@@ -86,7 +86,7 @@ TEST_F(CompilerPackTest, NoVariantsMakeAnEmptyPack) {
   const std::string bytes = PackBytes();
   const std::vector<uint64_t> aligned = Aligned(bytes);
   const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
-  EXPECT_TRUE(ops::ShaderPack::Open(view, ops::PackCheck::kContent).ok());
+  EXPECT_TRUE(pack::ShaderPack::Open(view, pack::PackCheck::kContent).ok());
 }
 
 TEST_F(CompilerPackTest, ExtractedModulesAreValid) {

@@ -1,5 +1,5 @@
 // Modules of texture3d and texture2d variants: stored once, and restored exactly.
-#include "runtime/ops/image_types.h"
+#include "runtime/pack/image_types.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "compiler/file_io.h"
 #include "compiler/optimize.h"
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
 
 namespace spirloom::compiler {
@@ -55,10 +55,10 @@ class ImageTypesTest : public CompilerTest {
     const std::string bytes = PackBytes();
     std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
     std::memcpy(aligned.data(), bytes.data(), bytes.size());
-    const auto pack = ops::ShaderPack::Open(std::as_bytes(std::span(aligned)).first(bytes.size()),
-                                            ops::PackCheck::kContent);
+    const auto pack = pack::ShaderPack::Open(std::as_bytes(std::span(aligned)).first(bytes.size()),
+                                             pack::PackCheck::kContent);
     EXPECT_TRUE(pack.ok()) << pack.status().message();
-    for (const ops::VariantRow& row : pack->variants()) {
+    for (const pack::VariantRow& row : pack->variants()) {
       const std::vector<uint32_t> words = pack->ReadSpirv(row).value();
       const std::string file = std::string(pack->Name(row)) + ".spv";
       EXPECT_EQ(std::string(reinterpret_cast<const char*>(words.data()), 4 * words.size()),
@@ -88,15 +88,15 @@ TEST_F(ImageTypesTest, DamagedModulesStayWithinBounds) {
   options_.extract_dir = folder_ / "spv";
   ASSERT_TRUE(Compile().ok());
   const std::string file = *ReadFile(options_.extract_dir / "scale.spv");
-  const std::array types = {ops::BindingType::kSampledImage2DArray,
-                            ops::BindingType::kStorageImage2DArray};
+  const std::array types = {pack::BindingType::kSampledImage2DArray,
+                            pack::BindingType::kStorageImage2DArray};
   for (size_t word = 0; word < file.size() / 4; ++word) {
     for (const uint32_t value : {0u, 0xffffffffu, 0x0001003bu, 0x00040020u}) {
       std::vector<uint32_t> words(file.size() / 4);
       std::memcpy(words.data(), file.data(), file.size());
       words[word] = value;
       words.resize(std::max(word + 1, words.size() - word));  // the end is missing too
-      ops::SetImageTypes(words, types);
+      pack::SetImageTypes(words, types);
     }
   }
 }

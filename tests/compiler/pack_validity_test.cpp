@@ -10,24 +10,24 @@
 
 #include "compiler/optimize.h"
 #include "compiler/uniformity.h"
-#include "runtime/ops/image_types.h"
-#include "runtime/ops/shader_pack.h"
-#include "runtime/ops/texel_reads.h"
+#include "runtime/pack/image_types.h"
+#include "runtime/pack/shader_pack.h"
+#include "runtime/pack/texel_reads.h"
 #include "spirloom/library.h"
 
 namespace spirloom::compiler {
 namespace {
 
-Target TargetOf(const ops::VariantRow& row) {
+Target TargetOf(const pack::VariantRow& row) {
   constexpr std::array kTargets = {Target::kVulkan11, Target::kVulkan12, Target::kVulkan13};
   return kTargets.at(row.vulkan_minor - 1u);
 }
 
 TEST(PackValidity, EveryModuleIsValid) {
-  const auto pack = ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent);
+  const auto pack = pack::ShaderPack::Open(AllShaders().pack, pack::PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   EXPECT_GT(pack->variants().size(), 0u);
-  for (const ops::VariantRow& row : pack->variants()) {
+  for (const pack::VariantRow& row : pack->variants()) {
     const std::vector<uint32_t> module = pack->ReadSpirv(row).value();
     const Status status = Validate(module, TargetOf(row));
     EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
@@ -37,13 +37,13 @@ TEST(PackValidity, EveryModuleIsValid) {
 }
 
 TEST(PackValidity, EveryModuleIsValidWithTexels) {
-  const auto pack = ops::ShaderPack::Open(AllShaders().pack, ops::PackCheck::kContent);
+  const auto pack = pack::ShaderPack::Open(AllShaders().pack, pack::PackCheck::kContent);
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   size_t rewritten = 0;
-  for (const ops::VariantRow& row : pack->variants()) {
+  for (const pack::VariantRow& row : pack->variants()) {
     std::vector<uint32_t> module = pack->ReadSpirv(row).value();
-    const auto bindings = ops::ReadAsTexels(module, ops::BindingTypesOf(row));
-    if (std::ranges::equal(bindings, ops::BindingTypesOf(row))) continue;
+    const auto bindings = pack::ReadAsTexels(module, pack::BindingTypesOf(row));
+    if (std::ranges::equal(bindings, pack::BindingTypesOf(row))) continue;
     ++rewritten;
     const Status status = Validate(module, TargetOf(row));
     EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();

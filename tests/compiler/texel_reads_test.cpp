@@ -1,5 +1,5 @@
 // Which buffers of a module become texels, and that what comes out is a module.
-#include "runtime/ops/texel_reads.h"
+#include "runtime/pack/texel_reads.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 namespace spirloom::compiler {
 namespace {
 
-using ops::BindingType;
+using pack::BindingType;
 using testing::ElementsAre;
 
 constexpr BindingType kBuffer = BindingType::kStorageBuffer;
@@ -28,7 +28,7 @@ class TexelReads : public testing::Test {
     for (const GlslError& error : compiled.errors) ADD_FAILURE() << error.where << error.message;
     module_ = Optimize(compiled.words, Target::kVulkan11).value();
     const std::vector<uint32_t> before = module_;
-    auto bindings = ops::ReadAsTexels(module_, std::vector<BindingType>(2, kBuffer));
+    auto bindings = pack::ReadAsTexels(module_, std::vector<BindingType>(2, kBuffer));
     const Status valid = Validate(module_, Target::kVulkan11);
     EXPECT_TRUE(valid.ok()) << valid.message();
     EXPECT_EQ(module_ == before, bindings[0] == kBuffer);
@@ -100,7 +100,7 @@ TEST_F(TexelReads, BrokenModulesStayAsTheyAre) {
   for (size_t size = 0; size < module_.size(); ++size) {
     std::vector<uint32_t> cut(module_.begin(), module_.begin() + static_cast<ptrdiff_t>(size));
     const std::vector<uint32_t> before = cut;
-    EXPECT_THAT(ops::ReadAsTexels(cut, std::vector<BindingType>(2, kBuffer)),
+    EXPECT_THAT(pack::ReadAsTexels(cut, std::vector<BindingType>(2, kBuffer)),
                 ElementsAre(kBuffer, kBuffer));
     EXPECT_EQ(cut, before);
   }

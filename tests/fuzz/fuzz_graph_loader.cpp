@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/graph_loader.h"
-#include "runtime/graph/specialize.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/file/specialize.h"
 
 namespace {
 

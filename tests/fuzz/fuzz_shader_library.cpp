@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "runtime/ops/call_formulas.h"
-#include "runtime/ops/image_types.h"
 #include "runtime/ops/op_index.h"
-#include "runtime/ops/texel_reads.h"
+#include "runtime/pack/image_types.h"
+#include "runtime/pack/texel_reads.h"
 
 namespace {
 
@@ -35,8 +35,8 @@ class AlignedCopy {
   size_t size_;
 };
 
-void ReadModules(const ShaderPack& pack) {
-  for (const VariantRow& row : pack.variants()) {
+void ReadModules(const spirloom::pack::ShaderPack& pack) {
+  for (const spirloom::pack::VariantRow& row : pack.variants()) {
     Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
     Require(pack.Find(row.key) == &row);
     auto spirv = pack.ReadSpirv(row);

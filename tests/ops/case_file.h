@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/mapped_file.h"
+#include "runtime/base/mapped_file.h"
 #include "schema/cases_generated.h"
 #include "spirloom/status.h"
 

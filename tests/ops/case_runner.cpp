@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 #include "spirloom/model.h"
 #include "tests/ops/case_data.h"
 
@@ -70,8 +70,8 @@ Status RunModel(const Runtime& runtime, const schema::Case& test) {
 
 }  // namespace
 
-CaseRunner::CaseRunner(Runtime runtime, ops::ShaderPack pack) : runtime_(std::move(runtime)) {
-  for (const ops::VariantRow& row : pack.variants()) {
+CaseRunner::CaseRunner(Runtime runtime, pack::ShaderPack pack) : runtime_(std::move(runtime)) {
+  for (const pack::VariantRow& row : pack.variants()) {
     needs_.emplace(std::string(pack.Name(row)), row.needs);
   }
 }
@@ -81,8 +81,8 @@ Result<CaseRunner> CaseRunner::Create(const std::vector<const ShaderLibrary*>& l
   options.libraries = libraries;
   options.validation = true;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
-  SPIRLOOM_TRY_ASSIGN(ops::ShaderPack pack,
-                      ops::ShaderPack::Open(libraries.front()->pack, ops::PackCheck::kContent));
+  SPIRLOOM_TRY_ASSIGN(pack::ShaderPack pack,
+                      pack::ShaderPack::Open(libraries.front()->pack, pack::PackCheck::kContent));
   return CaseRunner(std::move(runtime), std::move(pack));
 }
 
@@ -93,7 +93,7 @@ std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {
     return "This build's compiler cannot express " + test.variant()->str() + ".";
   }
   const std::vector<std::string>& features = runtime_.device().features;
-  for (const std::string& need : ops::CapabilityNames(variant->second)) {
+  for (const std::string& need : pack::CapabilityNames(variant->second)) {
     if (std::ranges::find(features, need) == features.end()) {
       return runtime_.device().name + " lacks " + need + ".";
     }

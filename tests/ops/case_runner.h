@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 #include "schema/cases_generated.h"
 #include "spirloom/runtime.h"
 #include "spirloom/status.h"
@@ -37,7 +37,7 @@ class CaseRunner {
   std::set<std::string_view> VariantNames() const;
 
  private:
-  CaseRunner(Runtime runtime, ops::ShaderPack pack);
+  CaseRunner(Runtime runtime, pack::ShaderPack pack);
 
   Runtime runtime_;
   std::map<std::string, uint64_t, std::less<>> needs_;  // variant id -> VariantRow::needs

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "runtime/graph/device_traits.h"
+#include "runtime/graph/plan/device_traits.h"
 #include "runtime/vulkan/command_buffer.h"
 
 namespace spirloom::testing {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/tensor_store.h"
+#include "runtime/graph/memory/tensor_store.h"
 #include "runtime/vulkan/device.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/graph_loader.h"
-#include "runtime/graph/model_state.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/model/model_state.h"
 #include "tests/ops/case_data.h"
 #include "tests/ops/guarded_memory.h"
 

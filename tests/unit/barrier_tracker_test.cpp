@@ -1,4 +1,4 @@
-#include "runtime/graph/barrier_tracker.h"
+#include "runtime/graph/record/barrier_tracker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/graph/dispatch.h"
+#include "runtime/graph/record/dispatch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/graph/graph.h"
+#include "runtime/graph/file/graph.h"
 
 namespace spirloom::graph {
 

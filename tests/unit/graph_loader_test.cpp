@@ -1,4 +1,4 @@
-#include "runtime/graph/graph_loader.h"
+#include "runtime/graph/file/graph_loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

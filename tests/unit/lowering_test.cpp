@@ -1,9 +1,9 @@
-#include "runtime/graph/lowering.h"
+#include "runtime/graph/plan/lowering.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/graph/graph_loader.h"
+#include "runtime/graph/file/graph_loader.h"
 #include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
 

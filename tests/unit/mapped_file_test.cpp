@@ -1,4 +1,4 @@
-#include "runtime/mapped_file.h"
+#include "runtime/base/mapped_file.h"
 
 #include <gtest/gtest.h>
 

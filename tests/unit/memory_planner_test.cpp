@@ -1,4 +1,4 @@
-#include "runtime/graph/memory_planner.h"
+#include "runtime/graph/memory/memory_planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/graph/model_state.h"
-#include "runtime/ops/runtime_state.h"
+#include "runtime/graph/model/model_state.h"
+#include "runtime/session/runtime_state.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
 #include "tests/unit/graph_file_builder.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "runtime/graph/graph_loader.h"
+#include "runtime/graph/file/graph_loader.h"
 #include "tests/unit/model_fixture.h"
 
 namespace spirloom {

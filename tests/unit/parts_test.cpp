@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "runtime/graph/dispatch.h"
-#include "runtime/graph/graph_loader.h"
-#include "runtime/graph/lowering.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/lowering.h"
+#include "runtime/graph/record/dispatch.h"
 #include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/graph/graph_loader.h"
-#include "runtime/graph/specialize.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/file/specialize.h"
 #include "tests/unit/graph_file_builder.h"
 
 namespace spirloom::graph {

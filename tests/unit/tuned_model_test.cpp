@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "runtime/ops/runtime_state.h"
-#include "runtime/vulkan/cache_file.h"
+#include "runtime/base/cache_file.h"
+#include "runtime/session/runtime_state.h"
 #include "spirloom/model.h"
 #include "tests/unit/graph_file_builder.h"
 
@@ -123,7 +123,7 @@ class TunedModelTest : public ::testing::Test {
   const std::string& path() const { return runtime_->state()->tuning->path(); }
 
   void WriteFile(const std::string& text) {
-    ASSERT_TRUE(vulkan::WriteCacheFile(path(), std::as_bytes(std::span(text))));
+    ASSERT_TRUE(WriteCacheFile(path(), std::as_bytes(std::span(text))));
     Restart();
   }
 
@@ -168,12 +168,12 @@ TEST_F(TunedModelTest, KernelsThatAreNamedAreNotMeasured) {
 TEST_F(TunedModelTest, LaterRuntimesUseTheFile) {
   const std::vector<TunedCall> calls = Tune();
   ASSERT_THAT(calls, SizeIs(1));
-  const ops::TunedKernels expected{{calls[0].call, calls[0].kernel}};
+  const session::TunedKernels expected{{calls[0].call, calls[0].kernel}};
   EXPECT_EQ(*runtime_->state()->tuning->kernels(), expected);
   Restart();
   EXPECT_EQ(*runtime_->state()->tuning->kernels(), expected);
   for (const char* kernel : {"conv2d_direct", "conv2d_winograd"}) {
-    WriteFile(ops::FormatTuning({{calls[0].call, kernel}}));
+    WriteFile(session::FormatTuning({{calls[0].call, kernel}}));
     EXPECT_THAT(VariantsOf(Load()), Contains(std::string(kernel) + "_f32_buffer"));
   }
 }
@@ -191,7 +191,7 @@ TEST_F(TunedModelTest, AFileThatMakesNoSenseIsIgnored) {
   const std::string call = Tune()[0].call;
   for (const char* kernel :
        {"no_such", "", "relu", "conv2d_depthwise", "conv2d_direct_f32_buffer"}) {
-    WriteFile(ops::FormatTuning({{call, kernel}}));
+    WriteFile(session::FormatTuning({{call, kernel}}));
     EXPECT_EQ(VariantsOf(Load()), plain) << kernel;
   }
   WriteFile("garbled");

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/graph/call_graph.h"
-#include "runtime/graph/call_text.h"
-#include "runtime/graph/graph_loader.h"
-#include "runtime/graph/lowering.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/call_graph.h"
+#include "runtime/graph/plan/call_text.h"
+#include "runtime/graph/plan/lowering.h"
 #include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
 
@@ -77,7 +77,7 @@ TEST(CallText, HasEveryKindOfArgument) {
 
 TEST_F(TuningTest, TheFastestKernelIsTakenUnlessOneIsNamed) {
   EXPECT_THAT(KernelsOf(LowerWith({})), ElementsAre("sum", "pack", "linear"));
-  const ops::TunedKernels tuned{{kSumText, "sum_wide"}};
+  const session::TunedKernels tuned{{kSumText, "sum_wide"}};
   EXPECT_THAT(KernelsOf(LowerWith({.tuned = tuned})), ElementsAre("sum_wide", "pack", "linear"));
   EXPECT_THAT(KernelsOf(LowerWith({.kernels = {"sum"}, .tuned = tuned})),
               ElementsAre("sum", "pack", "linear"));
@@ -86,9 +86,9 @@ TEST_F(TuningTest, TheFastestKernelIsTakenUnlessOneIsNamed) {
 }
 
 TEST_F(TuningTest, WhatDoesNotFitTheCallIsIgnored) {
-  const std::vector<ops::TunedKernels> all{
+  const std::vector<session::TunedKernels> all{
       {{kSumText, "no_such"}}, {{kSumText, ""}}, {{kSumText, "linear"}}, {{"no call", "sum_wide"}}};
-  for (const ops::TunedKernels& tuned : all) {
+  for (const session::TunedKernels& tuned : all) {
     EXPECT_THAT(KernelsOf(LowerWith({.tuned = tuned})), ElementsAre("sum", "pack", "linear"))
         << tuned.begin()->first << ": " << tuned.begin()->second;
   }

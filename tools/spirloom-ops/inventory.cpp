@@ -4,19 +4,19 @@
 #include <fstream>
 #include <map>
 
-#include "runtime/ops/capability.h"
-#include "runtime/ops/image_types.h"
+#include "runtime/pack/capability.h"
+#include "runtime/pack/image_types.h"
 #include "tools/spirloom-ops/arguments.h"
 
 namespace spirloom::tools {
 namespace {
 
-KernelEntry DescribeKernel(const ops::ShaderPack& pack, const ops::KernelInfo& kernel) {
+KernelEntry DescribeKernel(const pack::ShaderPack& pack, const ops::KernelInfo& kernel) {
   KernelEntry entry{kernel.name, {}};
-  for (const ops::VariantRow& row : pack.variants()) {
+  for (const pack::VariantRow& row : pack.variants()) {
     if (row.key >> 32 != kernel.index) continue;
-    entry.variants.push_back({std::string(pack.Name(row)), ops::CapabilityNames(row.needs),
-                              pack.Module(row), row.module, ops::BindingTypesOf(row)});
+    entry.variants.push_back({std::string(pack.Name(row)), pack::CapabilityNames(row.needs),
+                              pack.Module(row), row.module, pack::BindingTypesOf(row)});
   }
   return entry;
 }
@@ -48,7 +48,7 @@ std::vector<OpInventory> TakeInventory(const ops::OpIndex& index, const std::str
 
 Totals Sum(const std::vector<OpInventory>& ops) {
   Totals totals;
-  std::map<uint32_t, const ops::StoredModule*> modules;
+  std::map<uint32_t, const pack::StoredModule*> modules;
   totals.ops = ops.size();
   for (const OpInventory& op : ops) {
     totals.kernels += op.kernels.size();
@@ -79,7 +79,7 @@ Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& fo
     for (const KernelEntry& kernel : op.kernels) {
       for (const VariantEntry& variant : kernel.variants) {
         SPIRLOOM_TRY_ASSIGN(const std::vector<uint32_t> spirv,
-                            ops::ReadModule(variant.stored, variant.bindings));
+                            pack::ReadModule(variant.stored, variant.bindings));
         SPIRLOOM_TRY(WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"), spirv));
       }
     }

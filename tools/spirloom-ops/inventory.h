@@ -15,9 +15,9 @@ namespace spirloom::tools {
 struct VariantEntry {
   std::string id;
   std::vector<std::string> needs;  // capability names
-  ops::StoredModule stored;        // in the library
+  pack::StoredModule stored;       // in the library
   uint32_t module;                 // variants with the same number share their bytes
-  std::span<const ops::BindingType> bindings;
+  std::span<const pack::BindingType> bindings;
 };
 
 struct KernelEntry {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/graph/graph.h"
+#include "runtime/graph/file/graph.h"
 #include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/graph/graph.h"
-#include "runtime/mapped_file.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/graph/file/graph.h"
 #include "tools/spirloom-run/narrow.h"
 
 namespace spirloom::run {

@@ -23,7 +23,7 @@ struct ShaderLibrary {
   static Result<ShaderLibrary> Open(const std::string& path);
 
   std::string name;  // for messages, e.g. "spirloom::shaders_all"
-  // The shader pack (runtime/ops/pack_format.h), 8-byte aligned.
+  // The shader pack (runtime/pack/pack_format.h), 8-byte aligned.
   std::span<const std::byte> pack;
   // Its ops replace those of the same name in other libraries; also if the pack says so (OVERRIDE).
   bool overrides = false;

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/ops/capability.h"
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/capability.h"
+#include "runtime/pack/shader_pack.h"
 #include "spirloom/library.h"
 
 namespace spirloom {
@@ -21,12 +21,12 @@ std::vector<uint64_t> DemandingPack() {
   std::vector<uint64_t> words((original.size() + 7) / 8);
   std::memcpy(words.data(), original.data(), original.size());
   auto* bytes = reinterpret_cast<std::byte*>(words.data());
-  const auto& header = *reinterpret_cast<const ops::PackHeader*>(bytes);
-  auto* rows = reinterpret_cast<ops::VariantRow*>(bytes + header.variants_offset);
+  const auto& header = *reinterpret_cast<const pack::PackHeader*>(bytes);
+  auto* rows = reinterpret_cast<pack::VariantRow*>(bytes + header.variants_offset);
   const char* names = reinterpret_cast<const char*>(bytes + header.strings_offset);
-  for (ops::VariantRow& row : std::span(rows, header.variant_count)) {
+  for (pack::VariantRow& row : std::span(rows, header.variant_count)) {
     if (std::strcmp(names + row.name, "int8_f32_buffer") != 0) continue;
-    row.needs = ops::CapabilityBit(ops::Capability::kStorageBuffer8Bit);
+    row.needs = pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit);
     row.vulkan_minor = 2;
   }
   return words;

@@ -1,5 +1,5 @@
 // Cache files: what is written comes back, and what was damaged does not.
-#include "runtime/vulkan/cache_file.h"
+#include "runtime/base/cache_file.h"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "compiler/pack_writer.h"
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 #include "tests/unit/runtime/pack_builder.h"
 
-namespace spirloom::ops {
+namespace spirloom::pack {
 namespace {
 
 using ::spirloom::testing::PackBytes;
@@ -122,4 +122,4 @@ TEST(CompressedPack, SurvivesRandomDamage) {
 }
 
 }  // namespace
-}  // namespace spirloom::ops
+}  // namespace spirloom::pack

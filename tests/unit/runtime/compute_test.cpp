@@ -16,7 +16,7 @@
 namespace spirloom::vulkan {
 namespace {
 
-using ops::BindingType;
+using pack::BindingType;
 
 constexpr std::array kBindings = {BindingType::kStorageBuffer, BindingType::kStorageBuffer};
 constexpr int32_t kCount = 100;
@@ -33,7 +33,7 @@ struct ScaleJob {
     SPIRLOOM_TRY_ASSIGN(ComputePipeline pipeline,
                         ComputePipeline::Create(device, layouts, VK_NULL_HANDLE,
                                                 {.name = "scale",
-                                                 .module = ops::StoredModule::Raw(spirv),
+                                                 .module = pack::StoredModule::Raw(spirv),
                                                  .bindings = kBindings,
                                                  .push_bytes = 4,
                                                  .workgroup = {32, 1, 1},
@@ -45,7 +45,7 @@ struct ScaleJob {
     std::vector<BufferView> views;
     std::vector<Descriptor> descriptors;
     for (const Buffer* buffer : {&source, &target}) {
-      const ops::BindingType type = pipeline.bindings()[descriptors.size()];
+      const pack::BindingType type = pipeline.bindings()[descriptors.size()];
       SPIRLOOM_TRY_ASSIGN(const Descriptor descriptor,
                           BufferDescriptor(*buffer, 0, buffer->size(), type, views));
       descriptors.push_back(descriptor);
@@ -210,8 +210,8 @@ void main() {
       layered ? BindingType::kSampledImage2DArray : BindingType::kSampledImage3D,
       BindingType::kStorageBuffer};
   const std::array<PipelineDesc, 2> descs = {
-      {{.name = "write", .module = ops::StoredModule::Raw(write), .bindings = write_types},
-       {.name = "read", .module = ops::StoredModule::Raw(read), .bindings = read_types}}};
+      {{.name = "write", .module = pack::StoredModule::Raw(write), .bindings = write_types},
+       {.name = "read", .module = pack::StoredModule::Raw(read), .bindings = read_types}}};
   auto pipelines = CreatePipelines(device(), layouts, VK_NULL_HANDLE, descs);
   ASSERT_TRUE(image.ok() && target.ok() && pipelines.ok()) << pipelines.status().message();
   DescriptorCounts counts;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "compiler/glsl_to_spirv.h"
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 #include "runtime/vulkan/instance.h"
 #include "runtime/vulkan/physical_device.h"
 
@@ -27,7 +27,7 @@ Status Make(Shared& shared) {
   SPIRLOOM_TRY_ASSIGN(const size_t chosen,
                       vulkan::ChooseDevice(infos, choice == nullptr ? "" : choice));
   SPIRLOOM_TRY_ASSIGN(shared.device, vulkan::Device::Create(*shared.instance, devices[chosen],
-                                                            ops::kAllCapabilities));
+                                                            pack::kAllCapabilities));
   return {};
 }
 

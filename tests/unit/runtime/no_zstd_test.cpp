@@ -1,10 +1,10 @@
 // A runtime without zstd refuses a compressed pack, with the remedy.
 #include <gtest/gtest.h>
 
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 #include "tests/unit/runtime/pack_builder.h"
 
-namespace spirloom::ops {
+namespace spirloom::pack {
 namespace {
 
 TEST(NoZstd, RefusesACompressedPack) {
@@ -19,4 +19,4 @@ TEST(NoZstd, RefusesACompressedPack) {
 }
 
 }  // namespace
-}  // namespace spirloom::ops
+}  // namespace spirloom::pack

@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kModuleWords[] = {0x07230203, 0x00010300, 0, 1, 0, 0x00020011};
 
 size_t Align(size_t offset) {
-  return (offset + ops::kPackAlignment - 1) / ops::kPackAlignment * ops::kPackAlignment;
+  return (offset + pack::kPackAlignment - 1) / pack::kPackAlignment * pack::kPackAlignment;
 }
 
 }  // namespace
@@ -39,14 +39,14 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registr
     name_offsets.push_back(static_cast<uint32_t>(names.size()));
     names += "variant_" + std::to_string(i) + '\0';
   }
-  const size_t variants = Align(sizeof(ops::PackHeader));
-  const size_t modules = Align(variants + keys.size() * sizeof(ops::VariantRow));
-  const size_t strings = Align(modules + sizeof(ops::ModuleRow));
+  const size_t variants = Align(sizeof(pack::PackHeader));
+  const size_t modules = Align(variants + keys.size() * sizeof(pack::VariantRow));
+  const size_t strings = Align(modules + sizeof(pack::ModuleRow));
   const size_t ops = Align(strings + names.size());
   const size_t code = Align(ops + registry.size());
   PackBytes pack(code + sizeof(kModuleWords));
-  pack.header() = {.magic = ops::kPackMagic,
-                   .version = ops::kPackVersion,
+  pack.header() = {.magic = pack::kPackMagic,
+                   .version = pack::kPackVersion,
                    .size = pack.bytes().size(),
                    .content_digest = 0,
                    .variant_count = static_cast<uint32_t>(keys.size()),
@@ -59,14 +59,14 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registr
                    .registry_size = static_cast<uint32_t>(registry.size()),
                    .reserved = {}};
   for (size_t i = 0; i < keys.size(); ++i) {
-    ops::VariantRow& row = pack.variant(i);
+    pack::VariantRow& row = pack.variant(i);
     row.key = keys[i];
     row.name = name_offsets[i];
     row.workgroup[0] = 64;
     row.workgroup[1] = row.workgroup[2] = 1;
     row.push_bytes = 8;
     row.binding_count = 2;
-    row.bindings[1] = static_cast<uint8_t>(ops::BindingType::kStorageImage3D);
+    row.bindings[1] = static_cast<uint8_t>(pack::BindingType::kStorageImage3D);
     row.constant_count = 1;
     row.vulkan_minor = 1;
   }
@@ -84,7 +84,7 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registr
 }
 
 void Reseal(PackBytes& pack) {
-  const auto content = pack.bytes().subspan(sizeof(ops::PackHeader));
+  const auto content = pack.bytes().subspan(sizeof(pack::PackHeader));
   pack.header().content_digest = XXH64(content.data(), content.size(), 0);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ops/pack_format.h"
+#include "runtime/pack/pack_format.h"
 
 namespace spirloom::testing {
 
@@ -18,9 +18,9 @@ class PackBytes {
   explicit PackBytes(size_t size) : size_(size), words_((size + 7) / 8) {}
 
   std::span<std::byte> bytes() { return {reinterpret_cast<std::byte*>(words_.data()), size_}; }
-  ops::PackHeader& header() { return At<ops::PackHeader>(0, 0); }
-  ops::VariantRow& variant(size_t i) { return At<ops::VariantRow>(header().variants_offset, i); }
-  ops::ModuleRow& module(size_t i) { return At<ops::ModuleRow>(header().modules_offset, i); }
+  pack::PackHeader& header() { return At<pack::PackHeader>(0, 0); }
+  pack::VariantRow& variant(size_t i) { return At<pack::VariantRow>(header().variants_offset, i); }
+  pack::ModuleRow& module(size_t i) { return At<pack::ModuleRow>(header().modules_offset, i); }
 
  private:
   template <typename T>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 #include "runtime/vulkan/features.h"
 #include "tests/unit/runtime/device_fixture.h"
 
@@ -25,9 +25,9 @@ TEST_F(PhysicalDeviceTest, DescribesItself) {
   EXPECT_GE(physical.max_memory_allocation_size, uint64_t{1} << 30);
   EXPECT_GE(info.subgroup_size, 1U);
   EXPECT_GT(info.device_memory, 0U);
-  EXPECT_EQ(info.features, ops::CapabilityNames(physical.capabilities));
+  EXPECT_EQ(info.features, pack::CapabilityNames(physical.capabilities));
   // Basic subgroup operations in compute shaders are not optional.
-  EXPECT_NE(physical.capabilities & ops::CapabilityBit(ops::Capability::kSubgroupBasic), 0U);
+  EXPECT_NE(physical.capabilities & pack::CapabilityBit(pack::Capability::kSubgroupBasic), 0U);
 }
 
 TEST_F(PhysicalDeviceTest, ListIsInOrderOfPreference) {
@@ -41,7 +41,7 @@ TEST_F(PhysicalDeviceTest, ListIsInOrderOfPreference) {
 }
 
 TEST_F(PhysicalDeviceTest, TwoDevicesLiveSideBySide) {
-  const auto second = Device::Create(instance(), device().physical(), ops::kAllCapabilities);
+  const auto second = Device::Create(instance(), device().physical(), pack::kAllCapabilities);
   ASSERT_TRUE(second.ok()) << second.status().message();
   EXPECT_NE((*second)->handle(), device().handle());
   EXPECT_TRUE((*second)->WaitIdle().ok());
@@ -50,8 +50,8 @@ TEST_F(PhysicalDeviceTest, TwoDevicesLiveSideBySide) {
 TEST_F(PhysicalDeviceTest, DevicesHaveTheCapabilitiesThatAreWanted) {
   const PhysicalDevice& physical = device().physical();
   for (const uint64_t wanted :
-       {uint64_t{0}, ops::CapabilityBit(ops::Capability::kStorageBuffer16Bit),
-        ops::CapabilityBit(ops::Capability::kShaderInt8), ops::kAllCapabilities}) {
+       {uint64_t{0}, pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit),
+        pack::CapabilityBit(pack::Capability::kShaderInt8), pack::kAllCapabilities}) {
     const auto made = Device::Create(instance(), physical, wanted);
     ASSERT_TRUE(made.ok()) << made.status().message();
     EXPECT_EQ((*made)->capabilities(), physical.capabilities & wanted);
@@ -69,11 +69,11 @@ TEST(FeatureChain, NamesExtensionsOnOldDevicesOnly) {
                                                VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
                                                "VK_KHR_cooperative_matrix"};
   const auto count = [&](uint32_t version) {
-    return FeatureChain(version, extensions, ops::kAllCapabilities).extensions().size();
+    return FeatureChain(version, extensions, pack::kAllCapabilities).extensions().size();
   };
   EXPECT_EQ(count(VK_API_VERSION_1_1), 2U);
   EXPECT_EQ(count(VK_API_VERSION_1_3), 1U);
-  const FeatureChain none(VK_API_VERSION_1_1, {}, ops::kAllCapabilities);
+  const FeatureChain none(VK_API_VERSION_1_1, {}, pack::kAllCapabilities);
   EXPECT_TRUE(none.extensions().empty());
   EXPECT_EQ(none.Capabilities(), 0U);
 }
@@ -86,7 +86,7 @@ TEST(FeatureChain, LinksOnlyWhatIsWanted) {
   EXPECT_TRUE(nothing.extensions().empty());
   EXPECT_EQ(nothing.head()->pNext, nullptr);
   const FeatureChain bytes(VK_API_VERSION_1_1, extensions,
-                           ops::CapabilityBit(ops::Capability::kStorageBuffer8Bit));
+                           pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit));
   ASSERT_EQ(bytes.extensions().size(), 1U);
   EXPECT_STREQ(bytes.extensions()[0], VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
   const auto* only = static_cast<const VkBaseOutStructure*>(bytes.head()->pNext);
@@ -96,7 +96,7 @@ TEST(FeatureChain, LinksOnlyWhatIsWanted) {
 
 // Layers may be older than an extension: being asked about it must not make them speak.
 TEST_F(PhysicalDeviceTest, AskingAboutFeaturesIsSilent) {
-  FeatureChain features(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix"}, ops::kAllCapabilities);
+  FeatureChain features(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix"}, pack::kAllCapabilities);
   features.Query(device().physical().handle);
 }
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/vulkan/cache_file.h"
+#include "runtime/base/cache_file.h"
 #include "runtime/vulkan/pipeline.h"
 #include "tests/unit/runtime/device_fixture.h"
 
@@ -25,12 +25,12 @@ class PipelineCacheTest : public testing::DeviceTest {
     auto cache = PipelineCache::Create(device(), folder);
     ASSERT_TRUE(cache.ok()) << cache.status().message();
     LayoutCache layouts(device());
-    constexpr std::array kBindings = {ops::BindingType::kStorageBuffer,
-                                      ops::BindingType::kStorageBuffer};
+    constexpr std::array kBindings = {pack::BindingType::kStorageBuffer,
+                                      pack::BindingType::kStorageBuffer};
     const auto spirv = testing::ScaleShader();
     const auto pipeline = ComputePipeline::Create(device(), layouts, cache->handle(),
                                                   {.name = "scale",
-                                                   .module = ops::StoredModule::Raw(spirv),
+                                                   .module = pack::StoredModule::Raw(spirv),
                                                    .bindings = kBindings,
                                                    .push_bytes = 4,
                                                    .workgroup = {8, 1, 1},

@@ -11,7 +11,7 @@
 namespace spirloom::vulkan {
 namespace {
 
-using ops::BindingType;
+using pack::BindingType;
 using ::testing::HasSubstr;
 
 constexpr std::array kTwoBuffers = {BindingType::kStorageBuffer, BindingType::kStorageBuffer};
@@ -20,7 +20,7 @@ class PipelineTest : public testing::DeviceTest {
  protected:
   PipelineDesc ScaleDesc(uint32_t scale) const {
     return {.name = "scale_" + std::to_string(scale),
-            .module = ops::StoredModule::Raw(spirv_),
+            .module = pack::StoredModule::Raw(spirv_),
             .bindings = kTwoBuffers,
             .push_bytes = 4,
             .workgroup = {32, 1, 1},

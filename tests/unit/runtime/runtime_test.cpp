@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "runtime/ops/runtime_state.h"
+#include "runtime/session/runtime_state.h"
 #include "tests/unit/runtime/device_fixture.h"
 
 namespace spirloom {

@@ -1,5 +1,5 @@
 // The pack reader against good, truncated and altered packs.
-#include "runtime/ops/shader_pack.h"
+#include "runtime/pack/shader_pack.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "compiler/pack_writer.h"
 #include "tests/unit/runtime/pack_builder.h"
 
-namespace spirloom::ops {
+namespace spirloom::pack {
 namespace {
 
 using ::spirloom::testing::MakePack;
@@ -188,4 +188,4 @@ TEST(ShaderPack, SurvivesRandomDamage) {
 }
 
 }  // namespace
-}  // namespace spirloom::ops
+}  // namespace spirloom::pack

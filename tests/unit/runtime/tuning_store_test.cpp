@@ -1,5 +1,5 @@
 // Kernels that were found fastest: in memory, in a file, and in a damaged one.
-#include "runtime/ops/tuning_store.h"
+#include "runtime/session/tuning_store.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <fstream>
 #include <span>
 
-#include "runtime/vulkan/cache_file.h"
+#include "runtime/base/cache_file.h"
 #include "tests/unit/runtime/device_fixture.h"
 
-namespace spirloom::ops {
+namespace spirloom::session {
 namespace {
 
 const TunedKernels kTwo{{"a(f32[1]) in buffer", "a_tiled"}, {"b() in texture3d", "b"}};
@@ -57,7 +57,7 @@ TEST(TuningStore, ADamagedFileCountsAsEmpty) {
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out).seekp(40).put('!');
   EXPECT_TRUE(TuningStore(path).kernels()->empty()) << "a byte is another";
   const std::string text = "no tuning";
-  ASSERT_TRUE(vulkan::WriteCacheFile(path, std::as_bytes(std::span(text))));
+  ASSERT_TRUE(WriteCacheFile(path, std::as_bytes(std::span(text))));
   EXPECT_TRUE(TuningStore(path).kernels()->empty()) << "the format is another";
   TuningStore(path).Add(kTwo);
   EXPECT_EQ(*TuningStore(path).kernels(), kTwo) << "and is replaced";
@@ -80,4 +80,4 @@ TEST(TuningStore, AFolderThatCannotBeIsNoError) {
 }
 
 }  // namespace
-}  // namespace spirloom::ops
+}  // namespace spirloom::session

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "runtime/ops/capability.h"
+#include "runtime/pack/capability.h"
 #include "runtime/vulkan/vk.h"
 #include "spirloom/status.h"
 
@@ -57,9 +57,9 @@ TEST(Result, HoldsAValueOrAnError) {
 }
 
 TEST(Capability, Names) {
-  EXPECT_STREQ(ops::CapabilityName(ops::Capability::kStorageBuffer16Bit), "storage_buffer_16bit");
-  EXPECT_STREQ(ops::CapabilityName(ops::Capability::kCooperativeMatrix), "cooperative_matrix");
-  EXPECT_EQ(ops::CapabilityNames(0b101 | uint64_t{1} << 40),
+  EXPECT_STREQ(pack::CapabilityName(pack::Capability::kStorageBuffer16Bit), "storage_buffer_16bit");
+  EXPECT_STREQ(pack::CapabilityName(pack::Capability::kCooperativeMatrix), "cooperative_matrix");
+  EXPECT_EQ(pack::CapabilityNames(0b101 | uint64_t{1} << 40),
             (std::vector<std::string>{"storage_buffer_16bit", "shader_float16", "capability_40"}));
 }
 

@@ -1,0 +1,69 @@
+#include "runtime/base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace spirloom {
+namespace {
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Status SystemError(const std::string& path, int error) {
+  StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
+                    : error == ENOMEM                   ? StatusCode::kOutOfMemory
+                                                        : StatusCode::kInvalidFile;
+  return Error(code,
+               {"File '", path, "' cannot be read: ", std::generic_category().message(error), "."});
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::Open(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return SystemError(path, errno);
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return SystemError(path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    return InvalidFile({"'", path, "' is not a regular file."});
+  }
+  if (info.st_size == 0) return MappedFile(nullptr, 0);
+  const auto size = static_cast<size_t>(info.st_size);
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) return SystemError(path, errno);
+  return MappedFile(static_cast<const std::byte*>(data), size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace spirloom

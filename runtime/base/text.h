@@ -1,0 +1,43 @@
+// Text for messages. Built out of line: `+` chains of std::string are inlined at every use, and
+// messages are a good part of the library.
+#ifndef SPIRLOOM_RUNTIME_BASE_TEXT_H_
+#define SPIRLOOM_RUNTIME_BASE_TEXT_H_
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace spirloom {
+
+// A text or a whole number; refers to the text. Two words, so that lists of them are cheap to make.
+class TextPiece {
+ public:
+  TextPiece(const char* text) : TextPiece(std::string_view(text)) {}         // NOLINT: by design
+  TextPiece(const std::string& text) : TextPiece(std::string_view(text)) {}  // NOLINT
+  TextPiece(std::string_view text)                                           // NOLINT
+      : text_(text.data()), kind_(static_cast<int64_t>(text.size())) {}
+  TextPiece(std::unsigned_integral auto value) : number_(value), kind_(kUnsigned) {}  // NOLINT
+  TextPiece(std::signed_integral auto value)                                          // NOLINT
+      : number_(static_cast<uint64_t>(value)), kind_(kSigned) {}
+
+  void AppendTo(std::string& text) const;
+
+ private:
+  static constexpr int64_t kUnsigned = -1;
+  static constexpr int64_t kSigned = -2;
+
+  union {
+    const char* text_;
+    uint64_t number_;
+  };
+  int64_t kind_;  // the text's length, or which number it is
+};
+
+// E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).
+std::string Concat(std::initializer_list<TextPiece> pieces);
+
+}  // namespace spirloom
+
+#endif  // SPIRLOOM_RUNTIME_BASE_TEXT_H_

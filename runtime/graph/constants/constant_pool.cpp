@@ -1,0 +1,60 @@
+#include "runtime/graph/constants/constant_pool.h"
+
+#include <vector>
+
+#include "runtime/graph/file/tensor_size.h"
+#include "runtime/graph/plan/call_key.h"
+
+namespace spirloom::graph {
+namespace {
+
+std::string TypeOf(const PlanTensor& tensor) {
+  return Describe(tensor.desc) + Name(tensor.storage());
+}
+
+// Identifies the call of a constant node by what its arguments hold. An argument of which only the
+// type counts may have no producer any more, and so no number.
+std::string KeyOf(const PlanNode& node, const Plan& plan,
+                  const std::unordered_map<uint32_t, uint32_t>& numbers) {
+  std::vector<Arg> args = node.args;
+  std::string types;
+  for (Arg& arg : args) {
+    for (uint32_t& tensor : arg.tensors) {
+      types += TypeOf(plan.tensors[tensor]);
+      const auto number = numbers.find(plan.Root(tensor));
+      tensor = number == numbers.end() ? kNoTensor : number->second;
+    }
+  }
+  return CallKey(std::string(node.variant.name), args, node.storage) + types;
+}
+
+}  // namespace
+
+uint32_t ConstantPool::NumberOf(const std::string& key) {
+  return numbers_.emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
+}
+
+std::unordered_map<uint32_t, uint32_t> ConstantPool::Identify(const Plan& plan) {
+  std::unordered_map<uint32_t, uint32_t> numbers;
+  for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[i];
+    if (tensor.constant < 0) continue;
+    numbers[i] = NumberOf("file " + std::to_string(tensor.constant) + TypeOf(tensor));
+  }
+  for (const PlanNode& node : plan.nodes) {
+    if (!node.is_constant) continue;
+    const std::string key = KeyOf(node, plan, numbers);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const std::string type = TypeOf(plan.tensors[node.outputs[i]]);
+      numbers[plan.Root(node.outputs[i])] = NumberOf(key + std::to_string(i) + type);
+    }
+  }
+  return numbers;
+}
+
+std::shared_ptr<TensorResource> ConstantPool::Find(uint32_t number) const {
+  const auto found = resources_.find(number);
+  return found == resources_.end() ? nullptr : found->second.lock();
+}
+
+}  // namespace spirloom::graph

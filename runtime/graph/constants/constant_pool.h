@@ -1,0 +1,37 @@
+#ifndef SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_CONSTANT_POOL_H_
+#define SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_CONSTANT_POOL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/graph/memory/tensor_store.h"
+#include "runtime/graph/plan/plan.h"
+
+namespace spirloom::graph {
+
+// Finds constants that a model has on the device already, prepared for another plan of the same
+// graph. Owns none: they live as long as some store holds them.
+class ConstantPool {
+ public:
+  // For each constant tensor of `plan` that is a root, a number that stands for its bytes and its
+  // layout in every plan of the graph.
+  std::unordered_map<uint32_t, uint32_t> Identify(const Plan& plan);
+
+  // The constant with this number; null if there is none.
+  std::shared_ptr<TensorResource> Find(uint32_t number) const;
+  void Add(uint32_t number, const std::shared_ptr<TensorResource>& resource) {
+    resources_[number] = resource;
+  }
+
+ private:
+  uint32_t NumberOf(const std::string& key);
+
+  std::unordered_map<std::string, uint32_t> numbers_;
+  std::unordered_map<uint32_t, std::weak_ptr<TensorResource>> resources_;
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_CONSTANT_POOL_H_

@@ -1,0 +1,47 @@
+#include "runtime/graph/constants/constant_upload.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/vulkan/command_buffer.h"
+
+namespace spirloom::graph {
+
+uint64_t ConstantUpload::StagedSize(uint64_t size) { return (size + 15) / 16 * 16; }
+
+Status ConstantUpload::Add(uint32_t tensor, std::span<const std::byte> bytes) {
+  if (!staging_) {
+    SPIRLOOM_TRY_ASSIGN(staging_,
+                        vulkan::Buffer::Create(device_, staging_size_, vulkan::MemoryUse::kUpload));
+  }
+  size_t done = 0;
+  while (done < bytes.size()) {
+    if (staged_ == staging_->size()) SPIRLOOM_TRY(Flush());
+    const size_t size =
+        std::min<size_t>(bytes.size() - done, static_cast<size_t>(staging_->size() - staged_));
+    std::memcpy(staging_->mapped() + staged_, bytes.data() + done, size);
+    pieces_.push_back({tensor, done, staged_, size});
+    done += size;
+    // Copies start at multiples of 4 bytes.
+    staged_ = std::min<uint64_t>(StagedSize(staged_ + size), staging_->size());
+  }
+  return Status();
+}
+
+Status ConstantUpload::Flush() {
+  if (pieces_.empty()) return Status();
+  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device_));
+  SPIRLOOM_TRY(commands.Begin());
+  Recorder recorder(commands, resources_, /*dispatches=*/{}, /*sets=*/{}, /*initialized=*/{});
+  for (const Piece& piece : pieces_) {
+    recorder.CopyFromHost(*staging_, piece.staging_offset, piece.tensor, piece.offset, piece.size);
+  }
+  recorder.Finish();
+  SPIRLOOM_TRY(commands.End());
+  SPIRLOOM_TRY(device_.SubmitAndWait(commands.handle()));
+  pieces_.clear();
+  staged_ = 0;
+  return Status();
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,233 @@
+#include "runtime/graph/constants/weight_init.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/constants/constant_upload.h"
+#include "runtime/graph/constants/constant_work.h"
+#include "runtime/graph/record/recorder.h"
+#include "runtime/vulkan/command_buffer.h"
+
+namespace spirloom::graph {
+namespace {
+
+// How much constant data is in host-visible memory at a time.
+constexpr uint64_t kBatchBytes = uint64_t{64} << 20;
+
+class WeightInit {
+ public:
+  WeightInit(const WeightInitInputs& inputs, TensorStore& store)
+      : inputs_(inputs),
+        store_(store),
+        passing_(TensorStore::Extending(store)),
+        work_(FindConstantWork(inputs.plan, inputs.dispatches)) {}
+
+  Result<WeightInitResult> Run() {
+    AdoptKnown();
+    DropNeedless(inputs_.plan, work_);
+    FindLastUses();
+    SPIRLOOM_TRY(AllocatePersistent());
+    SPIRLOOM_TRY(UploadPersistent());
+    size_t begin = 0;
+    while (begin < work_.dispatches.size()) {
+      const size_t end = BatchEnd(begin);
+      SPIRLOOM_TRY(RunBatch(begin, end));
+      begin = end;
+    }
+    for (uint32_t root : work_.persistent) {
+      inputs_.known.Add(numbers_.at(root), store_.Share(root));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  uint32_t Root(uint32_t tensor) const { return inputs_.plan.Root(tensor); }
+  const PlanTensor& TensorAt(uint32_t tensor) const { return inputs_.plan.tensors[tensor]; }
+  bool IsConstant(uint32_t tensor) const {
+    return tensor != kNoTensor && TensorAt(Root(tensor)).is_constant;
+  }
+
+  // Takes persistent constants that are on the device already.
+  void AdoptKnown() {
+    numbers_ = inputs_.known.Identify(inputs_.plan);
+    std::erase_if(work_.persistent, [&](uint32_t root) {
+      std::shared_ptr<TensorResource> resource = inputs_.known.Find(numbers_.at(root));
+      if (resource == nullptr) return false;
+      if (resource->image) result_.initialized.insert(resource->image->handle());
+      store_.Adopt(root, std::move(resource));
+      return true;
+    });
+  }
+
+  void FindLastUses() {
+    for (size_t i = 0; i < work_.dispatches.size(); ++i) {
+      for (uint32_t tensor : work_.dispatches[i]->tensors) {
+        if (tensor != kNoTensor) last_use_[Root(tensor)] = i;
+      }
+    }
+  }
+
+  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0; }
+
+  std::span<const std::byte> BytesOf(uint32_t root) const {
+    return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
+  }
+
+  Status AllocatePersistent() {
+    std::vector<uint32_t> raw;
+    std::vector<uint32_t> computed;
+    for (uint32_t root : work_.persistent) (IsRaw(root) ? raw : computed).push_back(root);
+    const vulkan::MemoryUse raw_use =
+        inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
+                        store_.Allocate(computed, vulkan::MemoryUse::kDevice));
+    result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
+    return Status();
+  }
+
+  Status UploadPersistent() {
+    const RecorderResources resources = ResourcesFor(store_);
+    ConstantUpload upload(inputs_.device, resources, StagingSize());
+    for (uint32_t root : work_.persistent) {
+      const TensorResource* resource = store_.Find(root);
+      if (!IsRaw(root) || resource == nullptr) continue;
+      const std::span<const std::byte> bytes = BytesOf(root);
+      if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
+        std::memcpy(mapped, bytes.data(), bytes.size());
+      } else {
+        SPIRLOOM_TRY(upload.Add(root, bytes));
+      }
+    }
+    return upload.Flush();
+  }
+
+  uint64_t StagingSize() const {
+    uint64_t total = 0;
+    for (uint32_t root : work_.persistent) {
+      if (IsRaw(root)) total += ConstantUpload::StagedSize(TensorAt(root).size);
+    }
+    return std::min(total, kBatchBytes);
+  }
+
+  RecorderResources ResourcesFor(const TensorStore& store) const {
+    return {inputs_.plan, store, inputs_.pipeline, inputs_.dummy};
+  }
+
+  // The end of the batch that starts at dispatch `begin`: it takes whole nodes while their raw
+  // constants stay within kBatchBytes.
+  size_t BatchEnd(size_t begin) const {
+    std::set<uint32_t> raw;
+    uint64_t bytes = 0;
+    size_t end = begin;
+    while (end < work_.dispatches.size()) {
+      const Dispatch& dispatch = *work_.dispatches[end];
+      for (uint32_t tensor : dispatch.tensors) {
+        if (IsConstant(tensor) && IsRaw(Root(tensor)) && raw.insert(Root(tensor)).second) {
+          bytes += TensorAt(Root(tensor)).size;
+        }
+      }
+      const bool first_of_node = end == begin || work_.dispatches[end - 1]->node != dispatch.node;
+      if (end > begin && first_of_node && bytes > kBatchBytes) break;
+      ++end;
+    }
+    return end;
+  }
+
+  // The tensors that dispatches bind and that have no memory yet, by how long they need it.
+  struct BatchTensors {
+    std::set<uint32_t> raw;  // from the file
+    std::set<uint32_t> batch_only;
+    std::set<uint32_t> passed_on;  // to a later batch
+  };
+
+  BatchTensors FindBatchTensors(size_t begin, size_t end) const {
+    BatchTensors found;
+    for (size_t i = begin; i < end; ++i) {
+      for (uint32_t tensor : work_.dispatches[i]->tensors) {
+        if (tensor == kNoTensor || passing_.Find(tensor) != nullptr) continue;
+        const uint32_t root = Root(tensor);
+        if (TensorAt(root).size == 0) continue;
+        const bool needed_later = last_use_.at(root) >= end;
+        if (IsRaw(root)) {
+          found.raw.insert(root);
+        } else {
+          (needed_later ? found.passed_on : found.batch_only).insert(root);
+        }
+      }
+    }
+    return found;
+  }
+
+  Status RunBatch(size_t begin, size_t end) {
+    const BatchTensors tensors = FindBatchTensors(begin, end);
+    SPIRLOOM_TRY(
+        passing_.Allocate(ToVector(tensors.passed_on), vulkan::MemoryUse::kDevice).status());
+    TensorStore batch = TensorStore::Extending(passing_);
+    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.raw), vulkan::MemoryUse::kUpload).status());
+    SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.batch_only), vulkan::MemoryUse::kDevice).status());
+    for (uint32_t root : tensors.raw) {
+      const std::span<const std::byte> bytes = BytesOf(root);
+      std::memcpy(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size());
+    }
+    return Dispatches(begin, end, batch);
+  }
+
+  static std::vector<uint32_t> ToVector(const std::set<uint32_t>& tensors) {
+    return {tensors.begin(), tensors.end()};
+  }
+
+  Status Dispatches(size_t begin, size_t end, const TensorStore& batch) {
+    std::vector<Dispatch> dispatches;
+    for (size_t i = begin; i < end; ++i) dispatches.push_back(*work_.dispatches[i]);
+    const RecorderResources resources = ResourcesFor(batch);
+    SPIRLOOM_TRY_ASSIGN(DescriptorSets sets,
+                        MakeDescriptorSets(inputs_.device, dispatches, resources));
+    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands,
+                        vulkan::CommandBuffer::Create(inputs_.device));
+    SPIRLOOM_TRY(commands.Begin());
+    Recorder recorder(commands, resources, dispatches, sets.sets, result_.initialized);
+    recorder.AddDispatches();
+    recorder.Finish();
+    SPIRLOOM_TRY(commands.End());
+    SPIRLOOM_TRY(inputs_.device.SubmitAndWait(commands.handle()));
+    KeepInitialized(recorder);
+    return Status();
+  }
+
+  // Images that outlive the batch; handles of others may come up again.
+  void KeepInitialized(const Recorder& recorder) {
+    const auto keep = [&](const TensorResource* resource) {
+      if (resource == nullptr || !resource->image) return;
+      const VkImage image = resource->image->handle();
+      if (recorder.initialized().contains(image)) result_.initialized.insert(image);
+    };
+    for (const Dispatch* dispatch : work_.dispatches) {
+      for (uint32_t tensor : dispatch->tensors) {
+        if (tensor != kNoTensor) keep(passing_.Find(tensor));
+      }
+    }
+  }
+
+  const WeightInitInputs& inputs_;
+  TensorStore& store_;
+  TensorStore passing_;                             // computed constants that a later batch needs
+  ConstantWork work_;                               // without what is known already
+  std::unordered_map<uint32_t, uint32_t> numbers_;  // of constants, in inputs_.known
+  std::unordered_map<uint32_t, size_t> last_use_;   // the last of them that binds the tensor
+  WeightInitResult result_;
+};
+
+}  // namespace
+
+Result<WeightInitResult> InitializeWeights(const WeightInitInputs& inputs, TensorStore& store) {
+  Result<WeightInitResult> result = WeightInit(inputs, store).Run();
+  if (!result.ok()) return std::move(result).status().While("preparing the model's constants");
+  return result;
+}
+
+}  // namespace spirloom::graph

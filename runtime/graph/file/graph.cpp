@@ -1,0 +1,56 @@
+#include "runtime/graph/file/graph.h"
+
+#include "runtime/base/text.h"
+
+namespace spirloom::graph {
+
+const char* Name(ArgKind kind) {
+  switch (kind) {
+    case ArgKind::kNone:
+      return "none";
+    case ArgKind::kTensor:
+      return "tensor";
+    case ArgKind::kTensorList:
+      return "tensor list";
+    case ArgKind::kInt:
+      return "int";
+    case ArgKind::kFloat:
+      return "float";
+    case ArgKind::kBool:
+      return "bool";
+    case ArgKind::kInts:
+      return "int list";
+    case ArgKind::kString:
+      return "string";
+  }
+  return "unknown";
+}
+
+std::string Quote(std::string_view name) {
+  constexpr size_t kMaxShown = 80;
+  std::string quoted = "'";
+  for (char c : name.substr(0, kMaxShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    quoted += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  if (name.size() > kMaxShown) quoted += "...";
+  return Concat({quoted, "'"});
+}
+
+std::string DescribeTensor(const Tensor& tensor, size_t index) {
+  const std::string text = Concat({"tensor ", index});
+  return tensor.name.empty() ? text : Concat({text, " (", Quote(tensor.name), ")"});
+}
+
+std::string DescribeTensor(const Graph& graph, size_t index) {
+  return DescribeTensor(index < graph.tensors.size() ? graph.tensors[index] : Tensor(), index);
+}
+
+std::string DescribeNode(const Node& node, size_t index) {
+  std::string op = Quote(node.op);
+  op = op.substr(1, op.size() - 2);
+  return Concat(
+      {"node ", index, " (", (node.name.empty() ? "" : Concat({Quote(node.name), ", "})), op, ")"});
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,114 @@
+#include "runtime/graph/file/graph_loader.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/file_access.h"
+#include "runtime/graph/file/graph_reader.h"
+
+namespace spirloom::graph {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kConstantAlignment = 64;
+constexpr size_t kSizePrefixBytes = 4;
+
+// A path in the same folder: no separators, no "..".
+Status CheckBareName(const std::string& name) {
+  if (name == "." || name == ".." ||
+      name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
+    return InvalidFile({"constants_file (", Quote(name), ") is not a bare file name."});
+  }
+  return Status();
+}
+
+// The bytes of the size-prefixed FlatBuffer at the start of `file`.
+Result<std::span<const std::byte>> FlatBufferPart(std::span<const std::byte> file) {
+  uint32_t size = 0;
+  constexpr size_t kLeast = kSizePrefixBytes + 8;  // root offset and identifier
+  if (file.size() < kLeast) {
+    return InvalidFile({"File of ", file.size(), " bytes is too short for a graph."});
+  }
+  if (std::memcmp(file.data() + 8, schema::GraphIdentifier(), 4) != 0) {
+    return InvalidFile({"File is not a Spirloom graph: the identifier 'SLG1' is missing."});
+  }
+  for (size_t i = 0; i < kSizePrefixBytes; ++i) {
+    size |= static_cast<uint32_t>(file[i]) << (8 * i);
+  }
+  if (size > file.size() - kSizePrefixBytes || size >= FLATBUFFERS_MAX_BUFFER_SIZE - 64) {
+    return InvalidFile({"Graph of ", size, " bytes exceeds the file (", file.size(), " bytes)."});
+  }
+  return file.first(size + kSizePrefixBytes);
+}
+
+Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(buffer.data()), buffer.size());
+  if (!schema::VerifySizePrefixedGraphBuffer(verifier)) {
+    return InvalidFile({"Graph is malformed: FlatBuffers verification fails."});
+  }
+  const schema::Graph* graph = schema::GetSizePrefixedGraph(buffer.data());
+  if (graph->version() != kVersion) {
+    return Error(StatusCode::kUnsupported, {"Graph version (", graph->version(),
+                                            ") differs from the one this runtime reads (", kVersion,
+                                            "). Import the model again."});
+  }
+  return graph;
+}
+
+}  // namespace
+
+Result<Graph> ParseGraph(std::span<const std::byte> file,
+                         std::optional<std::span<const std::byte>> constants_file) {
+  SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferPart(file));
+  // FlatBuffers reads fields in place, at their natural alignment.
+  std::vector<uint64_t> aligned;
+  if (reinterpret_cast<uintptr_t>(buffer.data()) % alignof(uint64_t) != 0) {
+    aligned.resize(buffer.size() / sizeof(uint64_t) + 1);
+    std::memcpy(aligned.data(), buffer.data(), buffer.size());
+    buffer = std::as_bytes(std::span(aligned)).first(buffer.size());
+  }
+  SPIRLOOM_TRY_ASSIGN(const schema::Graph* source, Verify(buffer));
+  std::span<const std::byte> constants;
+  if (source->constants_file() != nullptr && source->constants_file()->size() > 0) {
+    const std::string name = source->constants_file()->str();
+    SPIRLOOM_TRY(CheckBareName(name));
+    if (!constants_file.has_value()) {
+      return Error(StatusCode::kInvalidArgument,
+                   {"Graph keeps its constants in the file ", Quote(name),
+                    ", which a graph loaded from memory cannot name."});
+    }
+    constants = *constants_file;
+  } else {
+    const size_t start =
+        (buffer.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
+    if (start < file.size()) constants = file.subspan(start);
+  }
+  return ReadGraph(*source, buffer.size(), constants);
+}
+
+Result<LoadedGraph> LoadGraphFile(const std::string& path) {
+  SPIRLOOM_TRY_ASSIGN(MappedFile file, MappedFile::Open(path));
+  const std::string context = Concat({"reading ", path});
+  Result<std::span<const std::byte>> buffer = FlatBufferPart(file.bytes());
+  if (!buffer.ok()) return std::move(buffer).status().While(context);
+  Result<const schema::Graph*> source = Verify(*buffer);
+  if (!source.ok()) return std::move(source).status().While(context);
+  std::optional<MappedFile> constants_file;
+  std::optional<std::span<const std::byte>> constants;
+  if ((*source)->constants_file() != nullptr && (*source)->constants_file()->size() > 0) {
+    const std::string name = (*source)->constants_file()->str();
+    SPIRLOOM_TRY(CheckBareName(name).While(context));
+    const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+    Result<MappedFile> opened = MappedFile::Open(folder + name);
+    if (!opened.ok()) return std::move(opened).status().While(context);
+    constants_file = std::move(opened).value();
+    constants = constants_file->bytes();
+  }
+  Result<Graph> graph = ParseGraph(file.bytes(), constants);
+  if (!graph.ok()) return std::move(graph).status().While(context);
+  return LoadedGraph{std::move(file), std::move(constants_file), std::move(graph).value()};
+}
+
+}  // namespace spirloom::graph

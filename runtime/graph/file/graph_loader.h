@@ -1,0 +1,37 @@
+// Reads graph files (schema/graph.fbs), which may come from anywhere.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_LOADER_H_
+#define SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_LOADER_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "runtime/base/mapped_file.h"
+#include "runtime/graph/file/graph.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+// Checks `file` and turns it into a Graph whose constants refer to `file`, or to `constants_file`
+// when the graph names one. Nothing in `file` is trusted: every index, rank, size and offset is
+// checked, and the work done and memory taken are bounded by the file's size. Fails with
+// kInvalidFile naming the field, and with kUnsupported for another version of the format or a
+// tensor of more than INT32_MAX elements. A graph that names a constants file while
+// `constants_file` is absent is kInvalidArgument.
+Result<Graph> ParseGraph(std::span<const std::byte> file,
+                         std::optional<std::span<const std::byte>> constants_file = std::nullopt);
+
+// A graph together with the mapped files that its constants refer to.
+struct LoadedGraph {
+  MappedFile file;
+  std::optional<MappedFile> constants_file;
+  Graph graph;
+};
+
+// Maps and parses the graph at `path`, and the constants file it names, from the same folder.
+Result<LoadedGraph> LoadGraphFile(const std::string& path);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_LOADER_H_

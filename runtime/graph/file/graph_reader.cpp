@@ -1,0 +1,109 @@
+#include "runtime/graph/file/graph_reader.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "runtime/base/text.h"
+#include "runtime/graph/file/node_reader.h"
+#include "runtime/graph/file/size_reader.h"
+#include "runtime/graph/file/tensor_reader.h"
+#include "runtime/graph/file/tensor_scope.h"
+
+namespace spirloom::graph {
+namespace {
+
+// Reads what graph files say of nodes, inputs and outputs into `graph`, whose tensors are there.
+class Reader {
+ public:
+  Reader(const schema::Graph& source, const SizeReader& sizes, ReadBudget& budget, Graph& graph)
+      : source_(source), sizes_(sizes), budget_(budget), graph_(graph), scope_(graph) {}
+
+  Status Read() {
+    SPIRLOOM_TRY(ReadInputs());
+    SPIRLOOM_TRY(ReadNodes());
+    return ReadOutputs();
+  }
+
+ private:
+  // The name under which a user passes or receives the tensor.
+  Status CheckInterfaceName(uint32_t tensor, std::set<std::string>& names) const {
+    const std::string& name = graph_.tensors[tensor].name;
+    if (name.empty()) return InvalidFile({"Tensor ", tensor, " has no name."});
+    if (!names.insert(name).second) {
+      return InvalidFile({"Name ", Quote(name), " stands for two tensors."});
+    }
+    return Status();
+  }
+
+  Status ReadInputs() {
+    std::set<std::string> names;
+    for (size_t i = 0; i < CountOf(source_.inputs()); ++i) {
+      const uint32_t tensor = ElementAt(*source_.inputs(), i);
+      const std::string context = Concat({"reading input ", i});
+      SPIRLOOM_TRY(scope_.CheckIndex(tensor).While(context));
+      SPIRLOOM_TRY(CheckInterfaceName(tensor, names).While(context));
+      if (scope_.IsDefined(tensor)) {
+        return InvalidFile({DescribeTensor(graph_, tensor), " is a constant."}).While(context);
+      }
+      scope_.Define(tensor);
+      graph_.inputs.push_back(tensor);
+    }
+    return CheckSymbolsOfInputs(graph_);
+  }
+
+  Status ReadNodes() {
+    NodeReader reader(graph_, sizes_, scope_, budget_);
+    graph_.nodes.resize(CountOf(source_.nodes()));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto* source = source_.nodes()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      Node& node = graph_.nodes[i];
+      SPIRLOOM_TRY(reader.Read(*source, node).While(Concat({"reading ", DescribeNode(node, i)})));
+    }
+    return Status();
+  }
+
+  // The same tensor may be returned twice; two tensors of one name may not.
+  Status ReadOutputs() {
+    std::set<std::string> names;
+    std::set<uint32_t> seen;
+    for (size_t i = 0; i < CountOf(source_.outputs()); ++i) {
+      const uint32_t tensor = ElementAt(*source_.outputs(), i);
+      const std::string context = Concat({"reading output ", i});
+      SPIRLOOM_TRY(scope_.CheckIndex(tensor).While(context));
+      if (!scope_.IsDefined(tensor)) {
+        return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."})
+            .While(context);
+      }
+      if (seen.insert(tensor).second) {
+        SPIRLOOM_TRY(CheckInterfaceName(tensor, names).While(context));
+      }
+      graph_.outputs.push_back(tensor);
+    }
+    return Status();
+  }
+
+  const schema::Graph& source_;
+  const SizeReader& sizes_;
+  ReadBudget& budget_;
+  Graph& graph_;
+  TensorScope scope_;
+};
+
+}  // namespace
+
+Result<Graph> ReadGraph(const schema::Graph& source, size_t file_size,
+                        std::span<const std::byte> constant_section) {
+  ReadBudget budget(file_size);
+  Graph graph;
+  SPIRLOOM_TRY(budget.ReadString(source.producer(), graph.producer, "producer"));
+  SPIRLOOM_TRY(budget.ReadString(source.constants_file(), graph.constants_file, "constants_file"));
+  SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(source, constant_section));
+  SPIRLOOM_TRY(ReadSymbols(source, budget, graph));
+  SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));
+  SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, sizes, budget));
+  SPIRLOOM_TRY(Reader(source, sizes, budget, graph).Read());
+  return graph;
+}
+
+}  // namespace spirloom::graph

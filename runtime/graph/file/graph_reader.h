@@ -1,0 +1,20 @@
+// Turns the tables of a graph file into a Graph.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_READER_H_
+#define SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_READER_H_
+
+#include <cstddef>
+#include <span>
+
+#include "runtime/graph/file/file_access.h"
+#include "runtime/graph/file/graph.h"
+
+namespace spirloom::graph {
+
+// Checks everything in the verified `source`, which comes from a file part of `file_size` bytes,
+// and copies it. Constants refer to `constant_section`. Fails as ParseGraph() does.
+Result<Graph> ReadGraph(const schema::Graph& source, size_t file_size,
+                        std::span<const std::byte> constant_section);
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_READER_H_

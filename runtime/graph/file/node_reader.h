@@ -1,0 +1,39 @@
+// Reads the nodes of a graph file.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_FILE_NODE_READER_H_
+#define SPIRLOOM_RUNTIME_GRAPH_FILE_NODE_READER_H_
+
+#include <cstddef>
+
+#include "runtime/graph/file/file_access.h"
+#include "runtime/graph/file/graph.h"
+#include "runtime/graph/file/size_reader.h"
+#include "runtime/graph/file/tensor_scope.h"
+
+namespace spirloom::graph {
+
+// Reads nodes in order: each may read what `scope` defines, and defines its outputs there. Refers
+// to the arguments of its constructor.
+class NodeReader {
+ public:
+  NodeReader(const Graph& graph, const SizeReader& sizes, TensorScope& scope, ReadBudget& budget)
+      : graph_(graph), sizes_(sizes), scope_(scope), budget_(budget) {}
+
+  // Also on failure, `node` has the name and op as far as they could be read.
+  Status Read(const schema::Node& source, Node& node);
+
+ private:
+  Status ReadArgTensors(const schema::Arg& source, Arg& arg);
+  Status ReadArgInts(const schema::Arg& source, Arg& arg);
+  Status ReadArg(const schema::Arg& source, Arg& arg);
+  Status ReadArgs(const schema::Node& source, Node& node);
+  Status ReadOutputs(const schema::Node& source, Node& node);
+
+  const Graph& graph_;
+  const SizeReader& sizes_;
+  TensorScope& scope_;
+  ReadBudget& budget_;
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_FILE_NODE_READER_H_

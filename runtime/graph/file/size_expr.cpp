@@ -1,0 +1,54 @@
+#include "runtime/graph/file/size_expr.h"
+
+#include "runtime/base/text.h"
+#include "runtime/ops/eval.h"
+
+namespace spirloom::graph {
+namespace {
+
+std::string ToString(const SizeTerm& term, std::span<const Symbol> symbols) {
+  std::string text;
+  if (term.factor != 1 || term.symbols.empty()) text = std::to_string(term.factor);
+  for (uint32_t symbol : term.symbols) {
+    text += (text.empty() ? "" : "*") + symbols[symbol].name;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<uint32_t> SizeExpr::AsSymbol() const {
+  const bool one =
+      divisor == 1 && terms.size() == 1 && terms[0].factor == 1 && terms[0].symbols.size() == 1;
+  return one ? std::optional(terms[0].symbols[0]) : std::nullopt;
+}
+
+Result<int64_t> Evaluate(const SizeExpr& size, std::span<const int64_t> values) {
+  ops::Eval eval;
+  int64_t sum = 0;
+  for (const SizeTerm& term : size.terms) {
+    int64_t product = term.factor;
+    for (uint32_t symbol : term.symbols) product = eval.Mul(product, values[symbol]);
+    sum = eval.Add(sum, product);
+  }
+  const int64_t value = eval.FloorDiv(sum, size.divisor);
+  if (!eval.ok()) return Status(StatusCode::kInvalidFile, eval.error());
+  return value;
+}
+
+std::string ToString(const SizeExpr& size, std::span<const Symbol> symbols) {
+  std::string text;
+  for (const SizeTerm& term : size.terms) {
+    text += (text.empty() ? "" : " + ") + ToString(term, symbols);
+  }
+  if (size.divisor == 1) return text.empty() ? "0" : text;
+  return Concat({"(", text, ")/", size.divisor});
+}
+
+std::vector<int64_t> GreatestValues(std::span<const Symbol> symbols) {
+  std::vector<int64_t> values;
+  for (const Symbol& symbol : symbols) values.push_back(symbol.greatest);
+  return values;
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,146 @@
+#include "runtime/graph/file/size_reader.h"
+
+#include <limits>
+#include <set>
+#include <string>
+
+namespace spirloom::graph {
+namespace {
+
+constexpr size_t kMaxSymbols = 16;
+constexpr size_t kMaxTerms = 16;
+constexpr size_t kMaxFactors = 4;
+constexpr uint32_t kInferredEntry = UINT32_MAX;
+constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
+
+Status CheckCount(const char* what, size_t count, size_t most) {
+  if (count <= most) return Status();
+  return InvalidFile({"Number of ", what, " (", count, ") exceeds ", most, "."});
+}
+
+Status ReadSymbol(const schema::Symbol& source, ReadBudget& budget, Symbol& symbol) {
+  SPIRLOOM_TRY(budget.ReadString(source.name(), symbol.name, "the name"));
+  symbol.least = source.least();
+  symbol.greatest = source.greatest();
+  if (symbol.name.empty()) return InvalidFile({"The symbol has no name."});
+  if (0 <= symbol.least && symbol.least <= symbol.greatest && symbol.greatest <= kMaxSize) {
+    return Status();
+  }
+  return InvalidFile({"Bounds (", symbol.least, " and ", symbol.greatest, ") of symbol ",
+                      Quote(symbol.name), " are not in order within 0 and ", kMaxSize, "."});
+}
+
+Status ReadTerm(const schema::SizeTerm& source, size_t symbols, SizeTerm& term) {
+  term.factor = source.factor();
+  SPIRLOOM_TRY(CheckCount("symbols of a term", CountOf(source.symbols()), kMaxFactors));
+  for (size_t i = 0; i < CountOf(source.symbols()); ++i) {
+    const uint32_t symbol = ElementAt(*source.symbols(), i);
+    if (symbol >= symbols) {
+      return InvalidFile({"Symbol index (", symbol, ") is out of range of ", symbols, " symbols."});
+    }
+    term.symbols.push_back(symbol);
+  }
+  return Status();
+}
+
+Status ReadSize(const schema::SizeExpr& source, size_t symbols, ReadBudget& budget,
+                SizeExpr& size) {
+  const size_t count = CountOf(source.terms());
+  SPIRLOOM_TRY(CheckCount("terms", count, kMaxTerms));
+  SPIRLOOM_TRY(budget.Spend(count * sizeof(SizeTerm)));
+  size.divisor = source.divisor();
+  if (size.divisor < 1) {
+    return InvalidFile({"Divisor (", size.divisor, ") is less than 1."});
+  }
+  size.terms.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto* term = source.terms()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SPIRLOOM_TRY(ReadTerm(*term, symbols, size.terms[i]));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph) {
+  SPIRLOOM_TRY(CheckCount("symbols", CountOf(source.symbols()), kMaxSymbols));
+  graph.symbols.resize(CountOf(source.symbols()));
+  std::set<std::string> names;
+  for (size_t i = 0; i < graph.symbols.size(); ++i) {
+    const auto* symbol = source.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SPIRLOOM_TRY(
+        ReadSymbol(*symbol, budget, graph.symbols[i]).While(Concat({"reading symbol ", i})));
+    if (names.insert(graph.symbols[i].name).second) continue;
+    return InvalidFile({"Name ", Quote(graph.symbols[i].name), " stands for two symbols."});
+  }
+  const size_t count = CountOf(source.sizes());
+  SPIRLOOM_TRY(budget.Spend(count * sizeof(SizeExpr)));
+  graph.sizes.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto* size = source.sizes()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SPIRLOOM_TRY(ReadSize(*size, graph.symbols.size(), budget, graph.sizes[i])
+                     .While(Concat({"reading size ", i})));
+  }
+  return Status();
+}
+
+Result<SizeReader> SizeReader::Create(const Graph& graph, ReadBudget& budget) {
+  const std::vector<int64_t> greatest = GreatestValues(graph.symbols);
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < graph.sizes.size(); ++i) {
+    Result<int64_t> value = Evaluate(graph.sizes[i], greatest);
+    if (!value.ok()) return std::move(value).status().While(Concat({"reading size ", i}));
+    values.push_back(*value);
+  }
+  return SizeReader(std::move(values), budget);
+}
+
+Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
+                        std::span<const int64_t> numbers, bool may_be_inferred,
+                        std::vector<uint32_t>& sizes) const {
+  const size_t count = CountOf(source);
+  if (count == 0) return Status();
+  if (count != numbers.size()) {
+    return InvalidFile({"Number of sizes (", count, ") differs from ", numbers.size(), "."});
+  }
+  SPIRLOOM_TRY(budget_->Spend(count * sizeof(uint32_t)));
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t entry = ElementAt(*source, i);
+    if (may_be_inferred && entry == kInferredEntry) {
+      sizes.push_back(kInferredSize);
+      continue;
+    }
+    if (entry > values_.size()) {
+      return InvalidFile(
+          {"Size index (", entry, ") is out of range of ", values_.size(), " sizes."});
+    }
+    sizes.push_back(entry == 0 ? kFixedSize : entry - 1);
+    if (entry == 0 || values_[entry - 1] == numbers[i]) continue;
+    return InvalidFile({"Number ", i, " (", numbers[i],
+                        ") differs from the value of its size at the greatest (",
+                        values_[entry - 1], ")."});
+  }
+  return Status();
+}
+
+Status CheckSymbolsOfInputs(const Graph& graph) {
+  std::set<uint32_t> found;
+  for (uint32_t input : graph.inputs) {
+    for (uint32_t size : graph.tensors[input].sizes) {
+      if (size == kFixedSize) continue;
+      if (size == kInferredSize) {
+        return InvalidFile(
+            {DescribeTensor(graph, input), " is an input, but its size is inferred."});
+      }
+      if (const auto symbol = graph.sizes[size].AsSymbol()) found.insert(*symbol);
+    }
+  }
+  for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
+    if (found.contains(i)) continue;
+    return InvalidFile(
+        {"No dimension of an input is the symbol ", Quote(graph.symbols[i].name), "."});
+  }
+  return Status();
+}
+
+}  // namespace spirloom::graph

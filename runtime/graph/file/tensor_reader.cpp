@@ -1,0 +1,131 @@
+#include "runtime/graph/file/tensor_reader.h"
+
+#include <limits>
+
+#include "runtime/base/error.h"
+
+namespace spirloom::graph {
+namespace {
+
+constexpr size_t kConstantAlignment = 64;
+constexpr uint64_t kMaxElements = std::numeric_limits<int32_t>::max();
+
+static_assert(static_cast<int>(schema::DType::F32) == static_cast<int>(DType::kF32));
+static_assert(static_cast<int>(schema::DType::B8) == static_cast<int>(DType::kB8));
+static_assert(static_cast<int>(schema::DType::MAX) == static_cast<int>(DType::kB8));
+static_assert(static_cast<int>(schema::Storage::Texture3D) ==
+              static_cast<int>(Storage::kTexture3D));
+static_assert(static_cast<int>(schema::Storage::Texture2D) ==
+              static_cast<int>(Storage::kTexture2D));
+static_assert(static_cast<int>(schema::Storage::MAX) == static_cast<int>(Storage::kTexture2D));
+
+Status CheckConstant(uint64_t offset, uint64_t size, size_t section, const std::string& what) {
+  if (offset % kConstantAlignment != 0) {
+    return InvalidFile({"Offset (", offset, ") of ", what, " is not a multiple of 64."});
+  }
+  if (offset <= section && size <= section - offset) return Status();
+  return InvalidFile({"Range (offset ", offset, ", size ", size, ") of ", what,
+                      " exceeds the constant section (", section, " bytes)."});
+}
+
+Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
+  const size_t rank = CountOf(source.shape());
+  if (rank > kMaxRank) {
+    return InvalidFile({"Rank (", rank, ") exceeds ", kMaxRank, "."});
+  }
+  uint64_t count = 1;
+  bool empty = false;
+  for (size_t i = 0; i < rank; ++i) {
+    const uint64_t dim = ElementAt(*source.shape(), i);
+    empty |= dim == 0;
+    if (dim > kMaxElements || (dim != 0 && count > kMaxElements / dim)) {
+      return Error(StatusCode::kUnsupported,
+                   {"Shape has more than ", kMaxElements, " elements (dim ", i, " is ", dim, ")."});
+    }
+    if (dim != 0) count *= dim;
+    tensor.shape.push_back(static_cast<int64_t>(dim));
+  }
+  tensor.size = empty ? 0 : static_cast<size_t>(count) * ElementSize(tensor.dtype);
+  return Status();
+}
+
+Status ReadTypes(const schema::Tensor& source, Tensor& tensor) {
+  if (source.dtype() > schema::DType::MAX) {
+    return InvalidFile({"DType (", static_cast<int>(source.dtype()), ") is not one of 0 to 5."});
+  }
+  tensor.dtype = static_cast<DType>(source.dtype());
+  if (source.storage() > schema::Storage::MAX) {
+    return InvalidFile(
+        {"Storage (", static_cast<int>(source.storage()), ") is not one of 0 to 3."});
+  }
+  tensor.storage = static_cast<Storage>(source.storage());
+  return Status();
+}
+
+Status ReadBounds(const schema::Tensor& source, Tensor& tensor) {
+  tensor.least = source.least();
+  tensor.greatest = source.greatest();
+  if (tensor.least <= tensor.greatest) return Status();
+  return InvalidFile(
+      {"Least number (", tensor.least, ") exceeds the greatest (", tensor.greatest, ")."});
+}
+
+Status CheckTensorConstant(const Tensor& tensor,
+                           std::span<const std::span<const std::byte>> constants) {
+  if (tensor.constant == -1) return Status();
+  if (tensor.constant < -1 || static_cast<size_t>(tensor.constant) >= constants.size()) {
+    return InvalidFile({Concat({"Constant (", tensor.constant, ") is out of range of ",
+                                constants.size(), " constants."})});
+  }
+  const size_t size = constants[static_cast<size_t>(tensor.constant)].size();
+  if (size == tensor.size) return Status();
+  return InvalidFile({"Size of constant ", tensor.constant, " (", size,
+                      ") differs from the tensor's (", tensor.size, ")."});
+}
+
+Status ReadTensor(const schema::Tensor& source,
+                  std::span<const std::span<const std::byte>> constants, const SizeReader& sizes,
+                  ReadBudget& budget, Tensor& tensor) {
+  SPIRLOOM_TRY(budget.ReadString(source.name(), tensor.name, "the name"));
+  SPIRLOOM_TRY(ReadTypes(source, tensor));
+  SPIRLOOM_TRY(ReadShape(source, tensor));
+  SPIRLOOM_TRY(ReadBounds(source, tensor));
+  SPIRLOOM_TRY(sizes.Read(source.sizes(), tensor.shape, /*may_be_inferred=*/true, tensor.sizes));
+  tensor.constant = source.constant();
+  if (tensor.constant >= 0 && !tensor.sizes.empty()) {
+    return InvalidFile({"A constant has sizes that vary."});
+  }
+  return CheckTensorConstant(tensor, constants);
+}
+
+}  // namespace
+
+Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
+                                                              std::span<const std::byte> section) {
+  std::vector<std::span<const std::byte>> constants;
+  const size_t count = CountOf(source.constants());
+  constants.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    schema::Constant constant;
+    std::memcpy(static_cast<void*>(&constant), source.constants()->Data() + i * sizeof(constant),
+                sizeof(constant));
+    SPIRLOOM_TRY(CheckConstant(constant.offset(), constant.size(), section.size(),
+                               Concat({"constant ", i})));
+    constants.push_back(section.subspan(constant.offset(), constant.size()));
+  }
+  return constants;
+}
+
+Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
+                                        std::span<const std::span<const std::byte>> constants,
+                                        const SizeReader& sizes, ReadBudget& budget) {
+  std::vector<Tensor> tensors(CountOf(source.tensors()));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto* from = source.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    SPIRLOOM_TRY(ReadTensor(*from, constants, sizes, budget, tensors[i])
+                     .While(Concat({"reading ", DescribeTensor(tensors[i], i)})));
+  }
+  return tensors;
+}
+
+}  // namespace spirloom::graph

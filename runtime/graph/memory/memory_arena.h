@@ -1,0 +1,35 @@
+#ifndef SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_ARENA_H_
+#define SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_ARENA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "runtime/vulkan/memory.h"
+#include "spirloom/status.h"
+
+namespace spirloom::graph {
+
+// Memory that several stores of tensors use in turn, never at the same time: what was planned for
+// the greatest sizes of a graph serves the smaller ones.
+class MemoryArena {
+ public:
+  MemoryArena(const vulkan::Device& device, vulkan::MemoryUse use) : device_(&device), use_(use) {}
+
+  vulkan::MemoryUse use() const { return use_; }
+
+  // Block number `index` of this memory type, of at least `size` bytes. One that is too small is
+  // replaced, and lives on while somebody holds it.
+  Result<std::shared_ptr<vulkan::DeviceMemory>> Block(uint32_t type, size_t index, uint64_t size);
+
+ private:
+  const vulkan::Device* device_;
+  vulkan::MemoryUse use_;
+  std::map<std::pair<uint32_t, size_t>, std::shared_ptr<vulkan::DeviceMemory>> blocks_;
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_ARENA_H_

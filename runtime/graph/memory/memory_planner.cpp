@@ -1,0 +1,232 @@
+#include "runtime/graph/memory/memory_planner.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/memory/lifetime_index.h"
+
+namespace spirloom::graph {
+namespace {
+
+// How many placed requests and blocks are looked at in all. Graphs of a hundred thousand tensors
+// need a fraction of it; a hostile one, all of whose tensors live at once, is stopped by it.
+constexpr size_t kMaxLooks = size_t{1} << 22;
+
+// How many requests are placed in all, in one order after another.
+constexpr size_t kMostPlaced = 4'000;
+
+uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+// Where a request could go in a block, and what that wastes.
+struct Candidate {
+  MemorySlot slot;
+  bool in_gap;    // between requests that are placed; otherwise behind all it overlaps in time
+  uint64_t cost;  // in a gap: bytes left over; behind: bytes the block grows by
+};
+
+bool Better(const Candidate& a, const Candidate& b) {
+  if (a.in_gap != b.in_gap) return a.in_gap;
+  return a.cost < b.cost;
+}
+
+// Bytes of a block that a request cannot have.
+struct Taken {
+  uint32_t block;
+  uint64_t begin;
+  uint64_t end;
+};
+
+// Places requests one after another.
+class Planner {
+ public:
+  Planner(std::span<const MemoryRequest> requests, uint64_t max_block)
+      : requests_(requests), max_block_(max_block), placed_(requests), slots_(requests.size()) {}
+
+  void Place(size_t i) {
+    const MemoryRequest& request = requests_[i];
+    const bool search = looks_ < kMaxLooks;
+    const MemorySlot slot = search ? Best(request).value_or(NewBlock()) : Behind(request);
+    if (slot.block == sizes_.size()) sizes_.push_back(0);
+    sizes_[slot.block] = std::max(sizes_[slot.block], slot.offset + request.size);
+    slots_[i] = slot;
+    if (search) placed_.Add(i);
+  }
+
+  MemoryPlan TakePlan() {
+    MemoryPlan plan;
+    plan.slots = std::move(slots_);
+    plan.planned_bytes = std::accumulate(sizes_.begin(), sizes_.end(), uint64_t{0});
+    plan.block_size = std::move(sizes_);
+    return plan;
+  }
+
+ private:
+  MemorySlot NewBlock() const { return {static_cast<uint32_t>(sizes_.size()), 0}; }
+
+  // At the end of the last block, whatever lives at the same time.
+  MemorySlot Behind(const MemoryRequest& request) const {
+    if (sizes_.empty()) return NewBlock();
+    const uint64_t offset = AlignUp(sizes_.back(), request.alignment);
+    if (offset > max_block_ || request.size > max_block_ - offset) return NewBlock();
+    return {static_cast<uint32_t>(sizes_.size() - 1), offset};
+  }
+
+  std::optional<MemorySlot> Best(const MemoryRequest& request) {
+    FindTaken(request);
+    std::optional<Candidate> best;
+    std::span<const Taken> rest = taken_;
+    for (uint32_t block = 0; block < sizes_.size(); ++block) {
+      const auto end = std::find_if(rest.begin(), rest.end(),
+                                    [&](const Taken& taken) { return taken.block != block; });
+      const auto count = static_cast<size_t>(end - rest.begin());
+      const std::optional<Candidate> candidate = BestIn(block, request, rest.first(count));
+      rest = rest.subspan(count);
+      if (candidate && (!best || Better(*candidate, *best))) best = candidate;
+    }
+    if (!best) return std::nullopt;
+    return best->slot;
+  }
+
+  // The bytes of requests that live at the same time, in order.
+  void FindTaken(const MemoryRequest& request) {
+    taken_.clear();
+    placed_.ForEachOverlapping(request.first, request.last, [&](size_t i) {
+      const MemorySlot& slot = slots_[i];
+      taken_.push_back({slot.block, slot.offset, slot.offset + requests_[i].size});
+    });
+    looks_ += taken_.size() + sizes_.size();
+    std::sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) {
+      return a.block != b.block ? a.block < b.block : a.begin < b.begin;
+    });
+  }
+
+  std::optional<Candidate> BestIn(uint32_t block, const MemoryRequest& request,
+                                  std::span<const Taken> taken) const {
+    std::optional<Candidate> best;
+    uint64_t end = 0;  // of the bytes taken so far
+    for (const Taken& other : taken) {
+      const uint64_t offset = AlignUp(end, request.alignment);
+      if (offset < other.begin && other.begin - offset >= request.size) {
+        const Candidate gap{{block, offset}, /*in_gap=*/true, other.begin - offset - request.size};
+        if (!best || Better(gap, *best)) best = gap;
+      }
+      end = std::max(end, other.end);
+    }
+    if (best) return best;
+    const uint64_t offset = AlignUp(end, request.alignment);
+    if (offset > max_block_ || request.size > max_block_ - offset) return std::nullopt;
+    const uint64_t size = sizes_[block];
+    const uint64_t growth = std::max(size, offset + request.size) - size;
+    return Candidate{{block, offset}, /*in_gap=*/false, growth};
+  }
+
+  std::span<const MemoryRequest> requests_;
+  const uint64_t max_block_;
+  LifetimeIndex placed_;
+  std::vector<MemorySlot> slots_;
+  std::vector<uint64_t> sizes_;  // of the blocks
+  std::vector<Taken> taken_;     // for the request at hand; kept for its memory
+  size_t looks_ = 0;
+};
+
+// The greatest sum of the sizes of requests that live at the same step.
+uint64_t LargestLive(std::span<const MemoryRequest> requests) {
+  std::map<uint64_t, uint64_t> changes;  // of the live bytes, by step; modulo 2^64
+  for (const MemoryRequest& request : requests) {
+    changes[request.first] += request.size;
+    changes[uint64_t{request.last} + 1] -= request.size;
+  }
+  uint64_t live = 0;
+  uint64_t largest = 0;
+  for (const auto& [step, change] : changes) largest = std::max(largest, live += change);
+  return largest;
+}
+
+// Every request after the one before it, in the given order.
+MemoryPlan PlanNaively(std::span<const MemoryRequest> requests, uint64_t max_block) {
+  MemoryPlan plan;
+  for (const MemoryRequest& request : requests) {
+    uint64_t offset =
+        plan.block_size.empty() ? max_block : AlignUp(plan.block_size.back(), request.alignment);
+    if (offset > max_block || request.size > max_block - offset) {
+      plan.block_size.push_back(0);
+      offset = 0;
+    }
+    plan.slots.push_back({static_cast<uint32_t>(plan.block_size.size() - 1), offset});
+    plan.block_size.back() = offset + request.size;
+  }
+  plan.naive_bytes = std::accumulate(plan.block_size.begin(), plan.block_size.end(), uint64_t{0});
+  plan.planned_bytes = plan.naive_bytes;
+  return plan;
+}
+
+std::vector<size_t> LargestFirst(std::span<const MemoryRequest> requests) {
+  std::vector<size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return requests[a].size > requests[b].size; });
+  return order;
+}
+
+MemoryPlan PlanInOrder(std::span<const MemoryRequest> requests, uint64_t max_block,
+                       std::span<const size_t> order) {
+  Planner planner(requests, max_block);
+  for (size_t i : order) planner.Place(i);
+  return planner.TakePlan();
+}
+
+// The request that ends last in the largest block: had it found a place earlier, the block could
+// be smaller.
+size_t Topmost(std::span<const MemoryRequest> requests, const MemoryPlan& plan) {
+  const auto largest = std::ranges::max_element(plan.block_size) - plan.block_size.begin();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const MemorySlot& slot = plan.slots[i];
+    if (slot.block == largest && slot.offset + requests[i].size == plan.block_size[slot.block]) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+// Largest first; then, while bytes stay unused, with whatever was on top moved to the front.
+MemoryPlan PlanGreedily(std::span<const MemoryRequest> requests, uint64_t max_block,
+                        uint64_t live_bytes) {
+  std::vector<size_t> order = LargestFirst(requests);
+  MemoryPlan best = PlanInOrder(requests, max_block, order);
+  MemoryPlan plan = best;
+  for (size_t placed = requests.size(); placed < kMostPlaced; placed += requests.size()) {
+    if (best.planned_bytes == live_bytes) break;
+    const auto top = std::ranges::find(order, Topmost(requests, plan));
+    std::rotate(order.begin(), top, top + 1);
+    plan = PlanInOrder(requests, max_block, order);
+    if (plan.planned_bytes < best.planned_bytes) best = plan;
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block) {
+  for (const MemoryRequest& request : requests) {
+    if (request.size > max_block) {
+      return Error(StatusCode::kOutOfMemory,
+                   {"Tensor size (", request.size, ") exceeds the largest allocation (", max_block,
+                    ") of the device."});
+    }
+  }
+  MemoryPlan naive = PlanNaively(requests, max_block);
+  naive.live_bytes = LargestLive(requests);
+  if (requests.empty()) return naive;
+  MemoryPlan plan = PlanGreedily(requests, max_block, naive.live_bytes);
+  plan.naive_bytes = naive.naive_bytes;
+  plan.live_bytes = naive.live_bytes;
+  return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);
+}
+
+}  // namespace spirloom::graph

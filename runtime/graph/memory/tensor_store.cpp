@@ -1,0 +1,186 @@
+#include "runtime/graph/memory/tensor_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/plan/device_traits.h"
+
+namespace spirloom::graph {
+namespace {
+
+uint32_t NextMemoryId() {
+  static std::atomic<uint32_t> next{0};
+  return next.fetch_add(1);
+}
+
+const VkMemoryRequirements& RequirementsOf(const TensorResource& resource) {
+  return resource.buffer ? resource.buffer->requirements() : resource.image->requirements();
+}
+
+Status BindTo(TensorResource& resource, std::shared_ptr<const vulkan::DeviceMemory> memory,
+              uint64_t offset) {
+  resource.backing = std::move(memory);
+  return resource.buffer ? resource.buffer->Bind(*resource.backing, offset)
+                         : resource.image->Bind(*resource.backing, offset);
+}
+
+// Buffers and images in one allocation must not share a page of this size.
+uint64_t GranularityOf(std::span<TensorResource* const> resources, const vulkan::Device& device) {
+  const auto is_image = [](const TensorResource* resource) { return resource->image.has_value(); };
+  const bool any = std::any_of(resources.begin(), resources.end(), is_image);
+  const bool all = std::all_of(resources.begin(), resources.end(), is_image);
+  return any && !all ? std::max<uint64_t>(device.limits().bufferImageGranularity, 1) : 1;
+}
+
+}  // namespace
+
+TensorStore::~TensorStore() {
+  if (watch_ == nullptr) return;
+  for (const auto& [tensor, resource] : resources_) watch_->Released(*resource);
+}
+
+Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
+  const PlanTensor& source = plan_->tensors[tensor];
+  TensorResource resource;
+  if (IsTexture(source.storage())) {
+    const TextureExtent texels = TextureExtentOf(source.desc.shape);
+    const VkExtent3D extent{static_cast<uint32_t>(texels.width),
+                            static_cast<uint32_t>(texels.height),
+                            static_cast<uint32_t>(texels.depth)};
+    SPIRLOOM_TRY_ASSIGN(resource.image,
+                        vulkan::Image::CreateUnbound(*device_, source.storage(), extent,
+                                                     vulkan::TexelFormat(source.desc.dtype)));
+  } else {
+    const uint64_t margin = watch_ == nullptr ? 0 : watch_->margin();
+    SPIRLOOM_TRY_ASSIGN(resource.buffer,
+                        vulkan::Buffer::CreateUnbound(*device_, source.buffer_size(), margin));
+  }
+  return resource;
+}
+
+Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
+                                             vulkan::MemoryUse use) {
+  MemoryArena arena(*device_, use);
+  return Allocate(tensors, arena);
+}
+
+Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
+                                             MemoryArena& arena) {
+  std::vector<TensorLifetime> lifetimes;
+  for (uint32_t tensor : tensors) lifetimes.push_back({tensor, 0, 0});
+  return Allocate(lifetimes, arena);
+}
+
+Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> tensors,
+                                             vulkan::MemoryUse use) {
+  MemoryArena arena(*device_, use);
+  return Allocate(tensors, arena);
+}
+
+Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> tensors,
+                                             MemoryArena& arena) {
+  SPIRLOOM_TRY_ASSIGN(const Pool all, MakeResources(tensors));
+  std::vector<uint32_t> type_bits;
+  for (const TensorResource* resource : all.resources) {
+    type_bits.push_back(RequirementsOf(*resource).memoryTypeBits);
+  }
+  const std::optional<std::vector<uint32_t>> types =
+      vulkan::ChooseMemoryTypes(device_->physical().memory, type_bits, arena.use());
+  if (!types) {
+    return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
+  }
+  std::map<uint32_t, Pool> pools;
+  for (size_t i = 0; i < all.tensors.size(); ++i) {
+    Pool& pool = pools[(*types)[i]];
+    pool.tensors.push_back(all.tensors[i]);
+    pool.resources.push_back(all.resources[i]);
+  }
+  AllocatedBytes total;
+  for (const auto& [type, pool] : pools) {
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pool, type, arena));
+    total.planned += bytes.planned;
+    total.naive += bytes.naive;
+    total.live += bytes.live;
+  }
+  return total;
+}
+
+Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifetime> tensors) {
+  Pool all;
+  for (const TensorLifetime& lifetime : tensors) {
+    const PlanTensor& tensor = plan_->tensors[lifetime.tensor];
+    if (tensor.size == 0) continue;
+    Result<TensorResource> made = MakeResource(lifetime.tensor);
+    if (!made.ok()) {
+      return std::move(made).status().While(Concat({"allocating tensor ", Quote(tensor.name)}));
+    }
+    auto& resource = resources_[lifetime.tensor];
+    resource = std::make_shared<TensorResource>(std::move(made).value());
+    all.tensors.push_back(lifetime);
+    all.resources.push_back(resource.get());
+  }
+  return all;
+}
+
+Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type,
+                                                 MemoryArena& arena) {
+  const std::vector<MemoryRequest> requests = RequestsOf(pool);
+  SPIRLOOM_TRY_ASSIGN(const MemoryPlan plan,
+                      PlanMemory(requests, device_->physical().max_memory_allocation_size));
+  std::vector<std::shared_ptr<vulkan::DeviceMemory>> blocks;
+  std::vector<uint32_t> ids;
+  for (uint64_t size : plan.block_size) {
+    SPIRLOOM_TRY_ASSIGN(auto block, arena.Block(type, blocks.size(), size));
+    blocks.push_back(std::move(block));
+    ids.push_back(NextMemoryId());
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const MemorySlot& slot = plan.slots[i];
+    TensorResource& resource = *pool.resources[i];
+    SPIRLOOM_TRY(BindTo(resource, blocks[slot.block], slot.offset));
+    resource.memory = ids[slot.block];
+    resource.begin = slot.offset;
+    resource.end = slot.offset + requests[i].size;
+    if (watch_ == nullptr) continue;
+    SPIRLOOM_TRY(watch_->Allocated(plan_->tensors[pool.tensors[i].tensor], resource));
+  }
+  return AllocatedBytes{plan.planned_bytes, plan.naive_bytes, plan.live_bytes};
+}
+
+std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {
+  const uint64_t granularity = GranularityOf(pool.resources, *device_);
+  std::vector<MemoryRequest> requests;
+  for (size_t i = 0; i < pool.tensors.size(); ++i) {
+    const VkMemoryRequirements& needs = RequirementsOf(*pool.resources[i]);
+    const uint64_t size = (needs.size + granularity - 1) / granularity * granularity;
+    MemoryRequest request{size, std::max(needs.alignment, granularity), pool.tensors[i].first,
+                          pool.tensors[i].last};
+    if (watch_ != nullptr) request.first = request.last = 0;  // nothing shares memory
+    requests.push_back(request);
+  }
+  return requests;
+}
+
+void TensorStore::Adopt(uint32_t tensor, std::shared_ptr<TensorResource> resource) {
+  resources_[tensor] = std::move(resource);
+}
+
+std::shared_ptr<TensorResource> TensorStore::Share(uint32_t tensor) const {
+  const auto found = resources_.find(tensor);
+  return found == resources_.end() ? nullptr : found->second;
+}
+
+const TensorResource* TensorStore::Find(uint32_t tensor) const {
+  const uint32_t root = plan_->Root(tensor);
+  for (const TensorStore* store = this; store != nullptr; store = store->parent_) {
+    if (auto found = store->resources_.find(root); found != store->resources_.end()) {
+      return found->second.get();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace spirloom::graph

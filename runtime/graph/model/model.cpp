@@ -1,0 +1,122 @@
+#include "spirloom/model.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/model/model_state.h"
+
+namespace spirloom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+uint64_t NanosecondsSince(Clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+// A graph and the bytes that its constants refer to.
+struct OwnedGraph {
+  std::vector<std::byte> file;
+  graph::Graph graph;
+};
+
+Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte> file) {
+  auto owned = std::make_shared<OwnedGraph>();
+  owned->file.assign(file.begin(), file.end());
+  SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(owned->file));
+  return std::shared_ptr<const graph::Graph>(owned, &owned->graph);
+}
+
+// A graph whose sizes vary is kept, with its constants, for sizes to come.
+Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
+                                                    std::shared_ptr<const graph::Graph> graph,
+                                                    const ModelOptions& options,
+                                                    Clock::time_point start) {
+  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
+                      internal::BuildModel(runtime.state(), *graph, options,
+                                           internal::BestHostAccess(*runtime.state())));
+  if (!graph->symbols.empty()) state->graph = std::move(graph);
+  state->recordings.front().stats.load_ns = NanosecondsSince(start);
+  return state;
+}
+
+}  // namespace
+
+Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
+                          const ModelOptions& options) {
+  const Clock::time_point start = Clock::now();
+  SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path));
+  const auto loaded = std::make_shared<const graph::LoadedGraph>(std::move(file));
+  auto state = Build(runtime, {loaded, &loaded->graph}, options, start);
+  if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
+  return Model(std::move(state).value());
+}
+
+Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
+                                    const ModelOptions& options) {
+  const Clock::time_point start = Clock::now();
+  SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
+  auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
+  if (!graph->symbols.empty()) {
+    SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file));
+  }
+  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
+                      Build(runtime, std::move(graph), options, start));
+  return Model(std::move(state));
+}
+
+Model::Model(std::shared_ptr<internal::ModelState> state) : state_(std::move(state)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+std::span<const TensorInfo> Model::inputs() const { return state_->current().input_infos; }
+std::span<const TensorInfo> Model::outputs() const { return state_->current().output_infos; }
+const LoadStats& Model::stats() const { return state_->current().stats; }
+
+std::span<const SymbolInfo> Model::symbols() const { return state_->symbols; }
+
+Status Model::Resize(std::span<const Shape> shapes) {
+  const Clock::time_point start = Clock::now();
+  SPIRLOOM_TRY(internal::ResizeModel(*state_, shapes).While("resizing the model"));
+  LoadStats& stats = state_->recordings.front().stats;
+  if (stats.load_ns == 0) stats.load_ns = NanosecondsSince(start);
+  return Status();
+}
+
+Status Model::Run(std::span<const std::span<const std::byte>> inputs,
+                  std::span<const std::span<std::byte>> outputs) {
+  return internal::RunModel(*state_, inputs, outputs);
+}
+
+std::span<std::byte> Model::InputBytes(size_t i) {
+  return {state_->current().inputs[i].data, state_->current().inputs[i].size};
+}
+
+std::span<const std::byte> Model::OutputBytes(size_t i) const {
+  return {state_->current().outputs[i].data, state_->current().outputs[i].size};
+}
+
+Status Model::Run() {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_));
+  return internal::FinishRun(*state_, state_->submitted);
+}
+
+Result<PendingRun> Model::Submit() {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_));
+  return PendingRun(state_, state_->submitted);
+}
+
+Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
+  return PendingRun(state_, state_->submitted);
+}
+
+Result<std::vector<DispatchProfile>> Model::Profile() const {
+  return internal::ReadProfile(*state_);
+}
+
+}  // namespace spirloom

@@ -1,0 +1,73 @@
+// How a model comes to be, and takes other sizes.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/specialize.h"
+#include "runtime/graph/model/model_state.h"
+
+namespace spirloom::internal {
+namespace {
+
+// Of a model without symbols.
+Status CheckFixedShapes(const ModelState& state, std::span<const Shape> shapes) {
+  const std::vector<TensorInfo>& inputs = state.current().input_infos;
+  for (size_t i = 0; i < std::max(shapes.size(), inputs.size()); ++i) {
+    if (i < shapes.size() && i < inputs.size() && shapes[i] == inputs[i].shape) continue;
+    const std::string given = i < shapes.size() ? ToString(shapes[i]) : "none";
+    const std::string own = i < inputs.size() ? ToString(inputs[i].shape) : "none";
+    return Error(StatusCode::kInvalidArgument,
+                 {"Shape ", i, " (", given, ") differs from the input's (", own,
+                  "), and the model has no sizes that vary. Import it with some: --dim "
+                  "NAME=LEAST..GREATEST."});
+  }
+  return Status();
+}
+
+}  // namespace
+
+HostAccess BestHostAccess(const RuntimeState& runtime) {
+  return runtime.device->unified_memory() ? HostAccess::kDirect : HostAccess::kStaged;
+}
+
+Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
+                                               const graph::Graph& graph,
+                                               const ModelOptions& options, HostAccess access,
+                                               graph::TensorWatch* watch,
+                                               const ops::DeviceFacts* facts) {
+  graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
+  if (facts != nullptr) traits.facts = *facts;
+  auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits);
+  const vulkan::Device& device = *state->runtime->device;
+  SPIRLOOM_TRY_ASSIGN(state->fence, vulkan::Fence::Create(device));
+  SPIRLOOM_TRY_ASSIGN(state->dummy,
+                      vulkan::Buffer::Create(device, /*size=*/256, vulkan::MemoryUse::kDevice));
+  for (const graph::Symbol& symbol : graph.symbols) {
+    state->symbols.push_back({symbol.name, symbol.least, symbol.greatest});
+  }
+  SPIRLOOM_TRY_ASSIGN(Recording greatest, Record(*state, graph));
+  greatest.sizes = graph::GreatestValues(graph.symbols);
+  state->recordings.push_front(std::move(greatest));
+  return state;
+}
+
+Status ResizeModel(ModelState& state, std::span<const Shape> shapes) {
+  SPIRLOOM_TRY(CheckIdle(state));
+  if (state.graph == nullptr) return CheckFixedShapes(state, shapes);
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, graph::SolveSymbols(*state.graph, shapes));
+  std::list<Recording>& recordings = state.recordings;
+  const auto found = std::ranges::find(recordings, sizes, &Recording::sizes);
+  if (found != recordings.end()) {
+    recordings.splice(recordings.begin(), recordings, found);
+    return Status();
+  }
+  SPIRLOOM_TRY_ASSIGN(const graph::Graph special, graph::Specialize(*state.graph, sizes));
+  SPIRLOOM_TRY_ASSIGN(Recording made, Record(state, special));
+  made.sizes = sizes;
+  recordings.push_front(std::move(made));
+  if (recordings.size() > std::max<size_t>(state.options.kept_sizes, 1)) recordings.pop_back();
+  return Status();
+}
+
+}  // namespace spirloom::internal

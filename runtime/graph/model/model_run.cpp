@@ -1,0 +1,126 @@
+// A run of a loaded model.
+#include <cstring>
+#include <string>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/model/model_state.h"
+
+namespace spirloom::internal {
+namespace {
+
+Status CheckCount(const char* what, size_t count, size_t wanted) {
+  if (count == wanted) return Status();
+  return Status(
+      StatusCode::kInvalidArgument,
+      Concat({"Number of ", what, "s (", count, ") differs from the model's (", wanted, ")."}));
+}
+
+Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
+  if (size == info.size) return Status();
+  return Error(StatusCode::kInvalidArgument,
+               {"Size (", size, " bytes) of ", what, " ", graph::Quote(info.name),
+                " differs from the model's (", info.size, " bytes, ", LongName(info.dtype), " ",
+                ToString(info.shape), ")."});
+}
+
+Status CheckInputs(const ModelState& state, std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.current().input_infos.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    SPIRLOOM_TRY(CheckSize("input", state.current().input_infos[i], inputs[i].size()));
+  }
+  return Status();
+}
+
+Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
+  SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.current().output_infos.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    SPIRLOOM_TRY(CheckSize("output", state.current().output_infos[i], outputs[i].size()));
+  }
+  return Status();
+}
+
+void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].empty()) continue;
+    std::memcpy(state.current().inputs[i].data, inputs[i].data(), inputs[i].size());
+  }
+}
+
+void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    std::memcpy(outputs[i].data(), state.current().outputs[i].data, outputs[i].size());
+  }
+}
+
+}  // namespace
+
+Status CheckIdle(const ModelState& state) {
+  if (state.submitted == state.finished) return Status();
+  return Error(StatusCode::kInvalidArgument,
+               {"Run ", state.submitted,
+                " of the model is in flight. Wait for it first; to have two in flight, load the "
+                "model twice."});
+}
+
+Status SubmitRun(ModelState& state) {
+  SPIRLOOM_TRY(CheckIdle(state));
+  SPIRLOOM_TRY(
+      state.runtime->device->Submit(state.current().commands->handle(), state.fence->handle()));
+  ++state.submitted;
+  return Status();
+}
+
+Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
+  SPIRLOOM_TRY(CheckIdle(state));
+  SPIRLOOM_TRY(CheckInputs(state, inputs));
+  CopyInputs(state, inputs);
+  return SubmitRun(state);
+}
+
+Status FinishRun(ModelState& state, uint64_t run) {
+  if (run > state.finished) {
+    state.last_run = state.fence->WaitAndReset();
+    state.finished = state.submitted;
+  }
+  return run == state.finished ? state.last_run : Status();
+}
+
+Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
+  SPIRLOOM_TRY(CheckOutputs(state, outputs));
+  if (run != state.submitted) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The results of run ", run, " are gone: the model has run ", state.submitted,
+                  " times. Take them before the next run."});
+  }
+  SPIRLOOM_TRY(FinishRun(state, run));
+  CopyOutputs(state, outputs);
+  return Status();
+}
+
+Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
+                std::span<const std::span<std::byte>> outputs) {
+  SPIRLOOM_TRY(CheckOutputs(state, outputs));
+  SPIRLOOM_TRY(SubmitRun(state, inputs));
+  return FinishRun(state, state.submitted, outputs);
+}
+
+Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
+  if (state.finished != state.submitted) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"Run ", state.submitted,
+                  " of the model is in flight; its times are there when it was waited for."});
+  }
+  std::vector<DispatchProfile> profile = state.current().profile;
+  const std::optional<vulkan::TimestampPool>& timestamps = state.current().timestamps;
+  if (!timestamps || state.finished == 0) return profile;
+  SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
+                      timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
+  for (size_t i = 0; i < profile.size(); ++i) {
+    profile[i].start_ns = times[2 * i];
+    profile[i].gpu_ns = times[2 * i + 1] - times[2 * i];
+  }
+  return profile;
+}
+
+}  // namespace spirloom::internal

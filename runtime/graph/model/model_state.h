@@ -1,0 +1,146 @@
+// What a Model owns, and how it comes to be and runs.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_MODEL_STATE_H_
+#define SPIRLOOM_RUNTIME_GRAPH_MODEL_MODEL_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/constants/constant_pool.h"
+#include "runtime/graph/file/graph.h"
+#include "runtime/graph/memory/memory_arena.h"
+#include "runtime/graph/memory/tensor_store.h"
+#include "runtime/graph/record/dispatch.h"
+#include "runtime/graph/record/pipeline_pool.h"
+#include "runtime/graph/record/recorder.h"
+#include "runtime/session/runtime_state.h"
+#include "runtime/vulkan/command_buffer.h"
+#include "runtime/vulkan/fence.h"
+#include "runtime/vulkan/timestamps.h"
+#include "spirloom/model.h"
+
+namespace spirloom::internal {
+
+// Where the host finds a graph input or output; null for one without elements.
+struct HostTensor {
+  std::byte* data = nullptr;
+  size_t size = 0;
+};
+
+// Whether the host writes and reads tensors where the device computes with them, or through staging
+// buffers that every run copies.
+enum class HostAccess : uint8_t { kDirect, kStaged };
+
+// A graph recorded at one set of sizes: what runs of these sizes need.
+struct Recording {
+  std::vector<int64_t> sizes;  // of the graph's symbols
+  std::vector<TensorInfo> input_infos;
+  std::vector<TensorInfo> output_infos;
+  LoadStats stats;
+  std::vector<DispatchProfile> profile;  // without times
+
+  std::unique_ptr<graph::TensorStore> store;
+  std::shared_ptr<const vulkan::Buffer> staged_inputs;   // null where the host maps device memory
+  std::shared_ptr<const vulkan::Buffer> staged_outputs;  // likewise
+  std::vector<HostTensor> inputs;
+  std::vector<HostTensor> outputs;
+  std::vector<graph::SharedPipeline> pipelines;
+  std::optional<graph::DescriptorSets> descriptors;
+  std::optional<vulkan::TimestampPool> timestamps;
+  std::optional<vulkan::CommandBuffer> commands;
+};
+
+// A loaded graph, recorded at the sizes it runs with and at those it ran with last. `runtime` keeps
+// the device alive and is destroyed last.
+struct ModelState {
+  ModelState(std::shared_ptr<RuntimeState> used_runtime, const ModelOptions& used_options,
+             HostAccess host_access, graph::TensorWatch* used_watch,
+             const graph::DeviceTraits& used_traits)
+      : runtime(std::move(used_runtime)),
+        options(used_options),
+        access(host_access),
+        watch(used_watch),
+        traits(used_traits),
+        activations(*runtime->device, vulkan::MemoryUse::kDevice),
+        input_memory(*runtime->device, InputUse()),
+        output_memory(*runtime->device, OutputUse()) {}
+
+  bool direct() const { return access == HostAccess::kDirect; }
+  const Recording& current() const { return recordings.front(); }
+
+  std::shared_ptr<RuntimeState> runtime;
+  const ModelOptions options;
+  const HostAccess access;
+  graph::TensorWatch* const watch;
+  const graph::DeviceTraits traits;
+  std::shared_ptr<const graph::Graph> graph;  // of a model with symbols, else null
+  std::vector<SymbolInfo> symbols;
+
+  // What all recordings share; they use the memory in turn.
+  graph::MemoryArena activations;
+  graph::MemoryArena input_memory;
+  graph::MemoryArena output_memory;
+  graph::ConstantPool constants;
+  graph::PipelinePool pipelines;
+  uint64_t constant_bytes = 0;
+  std::optional<vulkan::Buffer> dummy;
+  std::optional<vulkan::Fence> fence;
+
+  std::list<Recording> recordings;  // the current one, then from the last used on
+  uint64_t submitted = 0;           // runs so far
+  uint64_t finished = 0;            // those that were waited for: as many, or one less
+  Status last_run;                  // how the last one of them ended
+
+ private:
+  vulkan::MemoryUse InputUse() const {
+    return direct() ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
+  }
+  vulkan::MemoryUse OutputUse() const {
+    return direct() ? vulkan::MemoryUse::kReadback : vulkan::MemoryUse::kDevice;
+  }
+};
+
+// kDirect where host and device share memory.
+HostAccess BestHostAccess(const RuntimeState& runtime);
+
+// Plans `graph`, records it at its greatest sizes, and refers to it only while running. `watch`, if
+// any, must outlive the state. With `facts`, that is what specs hear of the device: what they would
+// choose for another one can be tried.
+Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
+                                               const graph::Graph& graph,
+                                               const ModelOptions& options, HostAccess access,
+                                               graph::TensorWatch* watch = nullptr,
+                                               const ops::DeviceFacts* facts = nullptr);
+
+// Plans and records `graph`, which has no symbols left, beside what `state` holds already.
+Result<Recording> Record(ModelState& state, const graph::Graph& graph);
+
+// Model::Resize.
+Status ResizeModel(ModelState& state, std::span<const Shape> shapes);
+
+// Fails with kInvalidArgument while a run is in flight.
+Status CheckIdle(const ModelState& state);
+
+// Model::Submit with and without inputs. Fail with kInvalidArgument while a run is in flight.
+Status SubmitRun(ModelState& state);
+Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs);
+
+// PendingRun::Wait for run number `run`, counted from 1. Nothing happens when it was waited for.
+Status FinishRun(ModelState& state, uint64_t run);
+Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs);
+
+// Model::Profile.
+Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state);
+
+// Model::Run.
+Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,
+                std::span<const std::span<std::byte>> outputs);
+
+}  // namespace spirloom::internal
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_MODEL_MODEL_STATE_H_

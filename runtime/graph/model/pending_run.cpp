@@ -1,0 +1,37 @@
+#include "spirloom/pending_run.h"
+
+#include <utility>
+
+#include "runtime/graph/model/model_state.h"
+
+namespace spirloom {
+
+PendingRun::PendingRun(std::shared_ptr<internal::ModelState> state, uint64_t run)
+    : state_(std::move(state)), run_(run) {}
+
+PendingRun::PendingRun(PendingRun&&) noexcept = default;
+
+PendingRun& PendingRun::operator=(PendingRun&& other) noexcept {
+  PendingRun ended(std::move(other));
+  std::swap(state_, ended.state_);
+  std::swap(run_, ended.run_);
+  return *this;
+}
+
+// Who lets go of the run without a look at its end does not want to hear of errors.
+PendingRun::~PendingRun() {
+  if (state_ != nullptr) (void)Wait();
+}
+
+Result<bool> PendingRun::IsDone() const {
+  if (run_ <= state_->finished) return true;
+  return state_->fence->IsSignalled();
+}
+
+Status PendingRun::Wait() { return internal::FinishRun(*state_, run_); }
+
+Status PendingRun::Wait(std::span<const std::span<std::byte>> outputs) {
+  return internal::FinishRun(*state_, run_, outputs);
+}
+
+}  // namespace spirloom

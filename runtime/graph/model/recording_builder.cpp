@@ -1,0 +1,208 @@
+// How a graph becomes a recording.
+#include <chrono>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/graph/constants/weight_init.h"
+#include "runtime/graph/file/specialize.h"
+#include "runtime/graph/model/host_interface.h"
+#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/tuner.h"
+#include "runtime/graph/plan/device_traits.h"
+#include "runtime/graph/plan/lowering.h"
+
+namespace spirloom::internal {
+namespace {
+
+using graph::Dispatch;
+using graph::Plan;
+using graph::PlanTensor;
+
+uint64_t Nanoseconds(std::chrono::steady_clock::duration duration) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
+}
+
+// The graph's tensors, with the types that the plan found for them.
+std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uint32_t>& tensors,
+                                const Plan& plan, const std::vector<uint32_t>& planned) {
+  std::vector<TensorInfo> infos;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const graph::Tensor& tensor = graph.tensors[tensors[i]];
+    const PlanTensor& found = plan.tensors[planned[i]];
+    infos.push_back({tensor.name, tensor.dtype,
+                     Shape(found.desc.shape.begin(), found.desc.shape.end()), found.size,
+                     tensor.least, tensor.greatest, graph::DescribeDims(graph, tensor)});
+  }
+  return infos;
+}
+
+// Builds a Recording step by step; each step uses what those before it made.
+class RecordingBuilder {
+ public:
+  RecordingBuilder(ModelState& state, const graph::Graph& graph) : state_(state), graph_(graph) {}
+
+  Result<Recording> Build() {
+    if (const Tuner* tuner = state_.options.tune; tuner != nullptr) {
+      SPIRLOOM_TRY(tuner->tune(state_.runtime, graph_, state_.options));
+    }
+    const graph::LoweringOptions lowering{.storage = state_.options.storage,
+                                          .kernels = state_.options.kernels,
+                                          .tuned = *state_.runtime->tuning->kernels()};
+    SPIRLOOM_TRY_ASSIGN(plan_,
+                        graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
+    SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, state_.traits));
+    for (const Dispatch& dispatch : list_.dispatches) {
+      if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);
+    }
+    SPIRLOOM_TRY(CreatePipelines());
+    made_.store = std::make_unique<graph::TensorStore>(device(), plan_, state_.watch);
+    SPIRLOOM_TRY(PrepareWeights());
+    SPIRLOOM_TRY(AllocateActivations());
+    SPIRLOOM_TRY(AllocateInterface(plan_, state_, made_));
+    SPIRLOOM_TRY(Record());
+    KeepRunPipelines();
+    Describe();
+    made_.store->DetachPlan();
+    return std::move(made_);
+  }
+
+ private:
+  const vulkan::Device& device() const { return *state_.runtime->device; }
+
+  const vulkan::ComputePipeline& Pipeline(uint32_t index) const { return *pipelines_[index]; }
+
+  Status CreatePipelines() {
+    const auto start = std::chrono::steady_clock::now();
+    RuntimeState& runtime = *state_.runtime;
+    SPIRLOOM_TRY_ASSIGN(pipelines_,
+                        state_.pipelines.Get(device(), *runtime.layouts,
+                                             runtime.pipeline_cache->handle(), list_.pipelines));
+    made_.stats.pipeline_ns = Nanoseconds(std::chrono::steady_clock::now() - start);
+    made_.stats.pipelines = pipelines_.size();
+    return runtime.SavePipelineCache();
+  }
+
+  Status PrepareWeights() {
+    const graph::WeightInitInputs inputs{
+        device(),
+        graph_,
+        plan_,
+        list_.dispatches,
+        [this](uint32_t index) -> const vulkan::ComputePipeline& { return Pipeline(index); },
+        *state_.dummy,
+        state_.direct(),
+        state_.constants};
+    SPIRLOOM_TRY_ASSIGN(graph::WeightInitResult weights,
+                        graph::InitializeWeights(inputs, *made_.store));
+    state_.constant_bytes += weights.constant_bytes;
+    made_.stats.constant_bytes = state_.constant_bytes;
+    initialized_ = std::move(weights.initialized);
+    return Status();
+  }
+
+  bool IsActivation(uint32_t root) const {
+    const PlanTensor& tensor = plan_.tensors[root];
+    return !tensor.is_constant && tensor.input < 0 && tensor.output < 0;
+  }
+
+  // Places the tensors that live from one dispatch to another.
+  Status AllocateActivations() {
+    std::unordered_map<uint32_t, size_t> position;
+    std::vector<graph::TensorLifetime> lifetimes;
+    for (size_t step = 0; step < run_.size(); ++step) {
+      for (uint32_t tensor : run_[step].tensors) {
+        if (tensor == graph::kNoTensor || !IsActivation(plan_.Root(tensor))) continue;
+        const uint32_t root = plan_.Root(tensor);
+        const auto now = static_cast<uint32_t>(step);
+        auto [found, added] = position.emplace(root, lifetimes.size());
+        if (added) lifetimes.push_back({root, now, now});
+        lifetimes[found->second].last = now;
+      }
+    }
+    SPIRLOOM_TRY_ASSIGN(const graph::AllocatedBytes bytes,
+                        made_.store->Allocate(lifetimes, state_.activations));
+    made_.stats.planned_bytes = bytes.planned;
+    made_.stats.naive_bytes = bytes.naive;
+    made_.stats.live_bytes = bytes.live;
+    return Status();
+  }
+
+  Status Record() {
+    resources_.emplace(graph::RecorderResources{
+        plan_, *made_.store,
+        [this](uint32_t index) -> const vulkan::ComputePipeline& { return Pipeline(index); },
+        *state_.dummy});
+    SPIRLOOM_TRY_ASSIGN(made_.descriptors, graph::MakeDescriptorSets(device(), run_, *resources_));
+    if (state_.options.profile && !run_.empty()) {
+      SPIRLOOM_TRY_ASSIGN(made_.timestamps, vulkan::TimestampPool::Create(
+                                                device(), static_cast<uint32_t>(2 * run_.size())));
+    }
+    SPIRLOOM_TRY_ASSIGN(made_.commands, vulkan::CommandBuffer::Create(device()));
+    vulkan::CommandBuffer& commands = *made_.commands;
+    SPIRLOOM_TRY(commands.Begin());
+    RecordRun(commands);
+    return commands.End();
+  }
+
+  void RecordRun(vulkan::CommandBuffer& commands) {
+    const vulkan::TimestampPool* timestamps = made_.timestamps ? &*made_.timestamps : nullptr;
+    if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
+    graph::Recorder recorder(commands, *resources_, run_, made_.descriptors->sets, initialized_);
+    RecordInputCopies(plan_, made_, recorder);
+    recorder.AddDispatches(timestamps);
+    RecordOutputCopies(plan_, made_, recorder);
+    recorder.Finish();
+    made_.stats.barriers = recorder.barriers();
+  }
+
+  // Pipelines that only the preparation of constants needed go, unless other sizes may come, which
+  // find theirs among these.
+  void KeepRunPipelines() {
+    std::vector<bool> used(pipelines_.size(), !state_.symbols.empty());
+    for (const Dispatch& dispatch : run_) {
+      if (dispatch.pipeline != graph::kBufferCopy) used[dispatch.pipeline] = true;
+    }
+    for (size_t i = 0; i < pipelines_.size(); ++i) {
+      if (used[i]) made_.pipelines.push_back(pipelines_[i]);
+    }
+  }
+
+  void Describe() {
+    for (const Dispatch& dispatch : run_) {
+      const graph::PlanNode& node = plan_.nodes[dispatch.node];
+      DispatchProfile profile{};
+      profile.node = node.name;
+      profile.op = node.op == nullptr ? "copy" : node.op->op->name;
+      profile.variant = node.op == nullptr ? "buffer copy" : std::string(node.variant.name);
+      for (size_t i = 0; i < 3; ++i) {
+        profile.grid[i] = dispatch.invocations[i];
+        profile.workgroup[i] = dispatch.workgroup[i];
+      }
+      made_.profile.push_back(std::move(profile));
+    }
+    made_.stats.dispatches = run_.size();
+    made_.stats.layout_copies = plan_.layout_copies;
+    made_.stats.aliased_views = plan_.aliased_views;
+    made_.input_infos = InfosOf(graph_, graph_.inputs, plan_, plan_.inputs);
+    made_.output_infos = InfosOf(graph_, graph_.outputs, plan_, plan_.outputs);
+  }
+
+  ModelState& state_;
+  const graph::Graph& graph_;
+  Recording made_;
+  Plan plan_;
+  graph::DispatchList list_;
+  std::vector<Dispatch> run_;  // without those of constant nodes
+  std::vector<graph::SharedPipeline> pipelines_;
+  std::unordered_set<VkImage> initialized_;
+  std::optional<graph::RecorderResources> resources_;
+};
+
+}  // namespace
+
+Result<Recording> Record(ModelState& state, const graph::Graph& graph) {
+  return RecordingBuilder(state, graph).Build();
+}
+
+}  // namespace spirloom::internal

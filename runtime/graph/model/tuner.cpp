@@ -1,0 +1,189 @@
+#include "runtime/graph/model/tuner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/model/model_state.h"
+#include "runtime/graph/plan/call_frame.h"
+#include "runtime/graph/plan/call_graph.h"
+#include "runtime/graph/plan/call_text.h"
+#include "runtime/graph/plan/kernel_choice.h"
+#include "runtime/graph/plan/lowering.h"
+
+namespace spirloom::internal {
+namespace {
+
+using graph::KernelChoice;
+using graph::PlanNode;
+
+// Runs of one kernel: the least of them counts, the first ones wake the device.
+constexpr int kLeastRuns = 3;
+constexpr std::chrono::milliseconds kLeastTime{20};
+
+// Another kernel must be faster than the rule's by more than measurements differ.
+bool ClearlyFaster(uint64_t ns, uint64_t rule_ns) { return ns < rule_ns - rule_ns / 20; }
+
+// A call that several kernels can compute. `kernels` has the rule's first.
+struct TunableCall {
+  std::string text;
+  const PlanNode* node;
+  std::vector<KernelChoice> kernels;
+};
+
+// What the last run's dispatches for the call took together; absent if `variant` is not among them.
+Result<std::optional<uint64_t>> TimeOf(const ModelState& state, std::string_view variant) {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, ReadProfile(state));
+  bool found = false;
+  uint64_t time = 0;
+  for (const DispatchProfile& dispatch : profile) {
+    if (dispatch.node != graph::kCallName) continue;  // a copy of an input or output
+    found = found || dispatch.variant == variant;
+    time += dispatch.gpu_ns;
+  }
+  return found ? std::optional(time) : std::nullopt;
+}
+
+// The least time of some runs on zeros, with which no index is out of range.
+Result<std::optional<uint64_t>> LeastTime(ModelState& state, std::string_view variant) {
+  for (const HostTensor& input : state.current().inputs) {
+    std::fill_n(input.data, input.size, std::byte{0});
+  }
+  std::optional<uint64_t> least;
+  const auto start = std::chrono::steady_clock::now();
+  for (int run = 0; run < kLeastRuns || std::chrono::steady_clock::now() - start < kLeastTime;
+       ++run) {
+    SPIRLOOM_TRY(SubmitRun(state));
+    SPIRLOOM_TRY(FinishRun(state, state.submitted));
+    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, TimeOf(state, variant));
+    if (!time) return time;
+    least = std::min(least.value_or(*time), *time);
+  }
+  return least;
+}
+
+class KernelTuning {
+ public:
+  KernelTuning(std::shared_ptr<RuntimeState> runtime, const ModelOptions& options)
+      : runtime_(std::move(runtime)),
+        options_(options),
+        traits_(graph::DeviceTraits::Of(*runtime_->device)) {}
+
+  Status Run(const graph::Graph& graph) {
+    SPIRLOOM_TRY(vulkan::TimestampPool::Create(*runtime_->device, /*count=*/1).status());
+    const graph::LoweringOptions lowering{.storage = options_.storage, .kernels = options_.kernels};
+    SPIRLOOM_TRY_ASSIGN(plan_, graph::Lower(graph, runtime_->index, traits_, lowering));
+    SPIRLOOM_TRY_ASSIGN(const std::vector<TunableCall> calls, FindCalls());
+    session::TunedKernels tuned;
+    for (size_t i = 0; i < calls.size(); ++i) {
+      SPIRLOOM_TRY_ASSIGN(const TunedCall call, Tune(calls[i]));
+      if (call.rule_ns > 0) tuned[call.call] = call.kernel;
+      if (options_.on_tuned) options_.on_tuned(call, i + 1, calls.size());
+    }
+    if (!tuned.empty()) runtime_->tuning->Add(tuned);
+    return Status();
+  }
+
+ private:
+  bool IsNamed(const ops::KernelInfo& kernel) const {
+    return std::ranges::find(options_.kernels, kernel.name) != options_.kernels.end();
+  }
+
+  Result<std::vector<TunableCall>> FindCalls() const {
+    std::vector<TunableCall> calls;
+    std::set<std::string> seen;
+    for (const PlanNode& node : plan_.nodes) {
+      if (node.op == nullptr || node.is_constant || IsNamed(*node.kernel)) continue;
+      std::string text = graph::CallText(*node.op->op, node.args, plan_.tensors, node.storage);
+      if (!seen.insert(text).second) continue;
+      SPIRLOOM_TRY_ASSIGN(std::vector<KernelChoice> kernels, KernelsOf(node));
+      if (kernels.size() > 1) calls.push_back({std::move(text), &node, std::move(kernels)});
+    }
+    return calls;
+  }
+
+  // Those that can compute the node, its own first.
+  Result<std::vector<KernelChoice>> KernelsOf(const PlanNode& node) const {
+    std::vector<KernelChoice> kernels{{node.kernel, node.variant}};
+    const graph::CallFrame frame(*node.op->op, node.args, node.outputs, plan_.tensors);
+    for (const ops::KernelInfo& kernel : node.op->op->kernels) {
+      SPIRLOOM_TRY_ASSIGN(const graph::KernelSearch search,
+                          graph::ChooseKernel(runtime_->index, *node.op, frame.call(), node.storage,
+                                              traits_, {{}, kernel.name}));
+      if (search.choice.kernel == &kernel && &kernel != node.kernel) {
+        kernels.push_back(search.choice);
+      }
+    }
+    return kernels;
+  }
+
+  Result<TunedCall> Tune(const TunableCall& call) const {
+    const KernelChoice& rule = call.kernels[0];
+    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> rule_time, Measure(*call.node, rule));
+    const std::string name = rule.kernel->name;
+    TunedCall tuned{call.text, call.node->name,      name, rule_time.value_or(0),
+                    name,      rule_time.value_or(0)};
+    if (!rule_time) return tuned;
+    for (const KernelChoice& other : std::span(call.kernels).subspan(1)) {
+      SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, Measure(*call.node, other));
+      if (!time || *time >= tuned.ns) continue;
+      tuned.kernel = other.kernel->name;
+      tuned.ns = *time;
+    }
+    if (tuned.kernel != name) SPIRLOOM_TRY(Confirm(call, tuned));
+    return tuned;
+  }
+
+  // The rule's kernel was measured first, so what disturbed it then must not decide.
+  Status Confirm(const TunableCall& call, TunedCall& tuned) const {
+    SPIRLOOM_TRY_ASSIGN(const std::optional<uint64_t> time, Measure(*call.node, call.kernels[0]));
+    tuned.rule_ns = std::min(tuned.rule_ns, time.value_or(tuned.rule_ns));
+    if (ClearlyFaster(tuned.ns, tuned.rule_ns)) return Status();
+    tuned.kernel = tuned.rule;
+    tuned.ns = tuned.rule_ns;
+    return Status();
+  }
+
+  // Nanoseconds, those of packing what is not constant included; absent when the call cannot be
+  // run by itself with this kernel.
+  Result<std::optional<uint64_t>> Measure(const PlanNode& node, const KernelChoice& choice) const {
+    const graph::CallGraph call = graph::MakeCallGraph(plan_, node);
+    ModelOptions options;
+    options.storage = node.storage;
+    options.kernels = {choice.kernel->name};
+    options.profile = true;
+    auto state = BuildModel(runtime_, call.graph, options, BestHostAccess(*runtime_));
+    if (state.ok()) return LeastTime(**state, choice.variant.name);
+    const StatusCode code = state.status().code();
+    if (code == StatusCode::kOutOfMemory || code == StatusCode::kUnsupported) return {std::nullopt};
+    return std::move(state).status();
+  }
+
+  const std::shared_ptr<RuntimeState> runtime_;
+  const ModelOptions& options_;
+  const graph::DeviceTraits traits_;
+  graph::Plan plan_;
+};
+
+}  // namespace
+
+Status TuneKernels(const std::shared_ptr<RuntimeState>& runtime, const graph::Graph& graph,
+                   const ModelOptions& options) {
+  return KernelTuning(runtime, options).Run(graph).While("tuning kernels");
+}
+
+}  // namespace spirloom::internal
+
+namespace spirloom {
+
+const internal::Tuner* MeasuredKernels() {
+  static constexpr internal::Tuner kTuner{&internal::TuneKernels};
+  return &kTuner;
+}
+
+}  // namespace spirloom

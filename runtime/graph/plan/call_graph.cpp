@@ -1,0 +1,79 @@
+#include "runtime/graph/plan/call_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+namespace spirloom::graph {
+namespace {
+
+Tensor UnnamedTensor(const PlanTensor& source) {
+  Tensor tensor;
+  tensor.dtype = source.desc.dtype;
+  tensor.shape.assign(source.desc.shape.begin(), source.desc.shape.end());
+  tensor.size = source.size;
+  return tensor;
+}
+
+class Builder {
+ public:
+  explicit Builder(const Plan& plan) : plan_(plan) {}
+
+  CallGraph Build(const PlanNode& source) {
+    Node node{source.op->op->name, source.args, {}, kCallName};
+    for (Arg& arg : node.args) {
+      for (uint32_t& tensor : arg.tensors) tensor = Operand(tensor);
+    }
+    for (uint32_t output : source.outputs) {
+      Tensor tensor = UnnamedTensor(plan_.tensors[output]);
+      tensor.storage = source.storage;
+      node.outputs.push_back(Add(std::move(tensor)));
+    }
+    made_.graph.outputs = node.outputs;
+    made_.graph.nodes.push_back(std::move(node));
+    FillConstants();
+    return std::move(made_);
+  }
+
+ private:
+  uint32_t Add(Tensor tensor) {
+    made_.graph.tensors.push_back(std::move(tensor));
+    return static_cast<uint32_t>(made_.graph.tensors.size() - 1);
+  }
+
+  uint32_t Operand(uint32_t planned) {
+    if (const auto found = operands_.find(planned); found != operands_.end()) return found->second;
+    const PlanTensor& source = plan_.tensors[planned];
+    Tensor tensor = UnnamedTensor(source);
+    if (source.is_constant) tensor.constant = constants_++;
+    const uint32_t added = Add(std::move(tensor));
+    if (!source.is_constant) made_.graph.inputs.push_back(added);
+    operands_[planned] = added;
+    return added;
+  }
+
+  void FillConstants() {
+    size_t most = 0;
+    for (const Tensor& tensor : made_.graph.tensors) {
+      if (tensor.constant >= 0) most = std::max(most, tensor.size);
+    }
+    made_.zeros.resize(most);
+    for (const Tensor& tensor : made_.graph.tensors) {
+      if (tensor.constant < 0) continue;
+      made_.graph.constants.push_back(std::span(made_.zeros).first(tensor.size));
+    }
+  }
+
+  const Plan& plan_;
+  CallGraph made_;
+  std::map<uint32_t, uint32_t> operands_;  // by the plan's tensor
+  int32_t constants_ = 0;
+};
+
+}  // namespace
+
+CallGraph MakeCallGraph(const Plan& plan, const PlanNode& node) {
+  return Builder(plan).Build(node);
+}
+
+}  // namespace spirloom::graph

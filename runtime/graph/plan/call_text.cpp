@@ -1,0 +1,81 @@
+#include "runtime/graph/plan/call_text.h"
+
+#include <charconv>
+
+#include "runtime/base/text.h"
+
+namespace spirloom::graph {
+namespace {
+
+template <typename List, typename Text>
+std::string Join(const List& list, const char* separator, Text text) {
+  std::string joined;
+  for (const auto& element : list) {
+    if (!joined.empty()) joined += separator;
+    joined += text(element);
+  }
+  return joined;
+}
+
+template <typename Ints>
+std::string IntsText(const Ints& ints) {
+  return Concat({"[", Join(ints, ",", [](int64_t value) { return std::to_string(value); }), "]"});
+}
+
+std::string TensorText(const PlanTensor& tensor) {
+  return Concat({tensor.is_constant ? "const " : "", ShortName(tensor.desc.dtype),
+                 IntsText(tensor.desc.shape)});
+}
+
+// The shortest text that is this number alone.
+std::string FloatText(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+// Bytes that are not printable, and those that quoting needs, become \xx in hexadecimal.
+std::string QuotedText(const std::string& text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char character : text) {
+    const auto byte = static_cast<uint8_t>(character);
+    if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
+      quoted += character;
+    } else {
+      quoted += {'\\', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return quoted + '"';
+}
+
+std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
+  const auto tensor = [&](uint32_t index) { return TensorText(tensors[index]); };
+  switch (arg.kind) {
+    case ArgKind::kNone:
+      return "none";
+    case ArgKind::kTensor:
+      return Join(arg.tensors, ", ", tensor);
+    case ArgKind::kTensorList:
+      return Concat({"[", Join(arg.tensors, ", ", tensor), "]"});
+    case ArgKind::kInt:
+    case ArgKind::kBool:
+      return Join(arg.ints, ",", [](int64_t value) { return std::to_string(value); });
+    case ArgKind::kInts:
+      return IntsText(arg.ints);
+    case ArgKind::kFloat:
+      return FloatText(arg.f);
+    case ArgKind::kString:
+      return QuotedText(arg.s);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
+                     const std::deque<PlanTensor>& tensors, Storage storage) {
+  const auto text = [&](const Arg& arg) { return ArgText(arg, tensors); };
+  return Concat({op.name, "(", Join(args, ", ", text), ") in ", Name(storage)});
+}
+
+}  // namespace spirloom::graph

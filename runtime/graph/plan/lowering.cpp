@@ -1,0 +1,197 @@
+#include "runtime/graph/plan/lowering.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/tensor_size.h"
+#include "runtime/graph/plan/call_lowering.h"
+#include "runtime/graph/plan/dead_nodes.h"
+#include "runtime/graph/plan/joined_parts.h"
+#include "runtime/graph/plan/view_lowering.h"
+
+namespace spirloom::graph {
+namespace {
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
+           const LoweringOptions& options)
+      : graph_(graph),
+        index_(index),
+        device_(device),
+        storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
+        calls_(index, device, options.kernels, options.tuned),
+        home_(graph.tensors.size(), kNoTensor) {}
+
+  Result<Plan> Run() {
+    AddSources();
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      calls_.SetNode(DescribeNode(graph_.nodes[i], i));
+      SPIRLOOM_TRY(LowerNode(graph_.nodes[i]).While(Concat({"preparing ", calls_.node()})));
+    }
+    SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      calls_.SetNode(Concat({"output ", i}));
+      SPIRLOOM_TRY(AddOutput(i).While(Concat({"preparing ", calls_.node()})));
+    }
+    SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
+    RemoveDeadNodes(calls_.plan());
+    SPIRLOOM_TRY(JoinParts(calls_.plan(), device_));
+    return std::move(calls_.plan());
+  }
+
+ private:
+  // A graph tensor as the file declares it.
+  uint32_t AddDeclared(uint32_t graph_tensor) {
+    const Tensor& source = graph_.tensors[graph_tensor];
+    PlanTensor tensor;
+    tensor.name = source.name;
+    tensor.desc.dtype = source.dtype;
+    tensor.desc.shape = ops::Ints(std::span<const int64_t>(source.shape));
+    tensor.desc.storage = Storage::kBuffer;
+    tensor.size = source.size;
+    std::deque<PlanTensor>& tensors = calls_.plan().tensors;
+    tensors.push_back(std::move(tensor));
+    home_[graph_tensor] = static_cast<uint32_t>(tensors.size() - 1);
+    return home_[graph_tensor];
+  }
+
+  void AddSources() {
+    for (uint32_t i = 0; i < graph_.tensors.size(); ++i) {
+      if (graph_.tensors[i].constant < 0) continue;
+      PlanTensor& tensor = calls_.tensor(AddDeclared(i));
+      tensor.constant = graph_.tensors[i].constant;
+      tensor.is_constant = true;
+    }
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const uint32_t tensor = AddDeclared(graph_.inputs[i]);
+      calls_.tensor(tensor).input = static_cast<int32_t>(i);
+      calls_.plan().inputs.push_back(tensor);
+    }
+  }
+
+  Storage RequestedStorage(const Node& node) const {
+    for (uint32_t output : node.outputs) {
+      const Storage storage = graph_.tensors[output].storage;
+      if (storage != Storage::kAuto) return storage;
+    }
+    return storage_;
+  }
+
+  Status LowerNode(const Node& node) {
+    const ops::OpEntry* op = index_.FindOp(node.op);
+    std::vector<uint32_t> outputs;
+    for (uint32_t output : node.outputs) outputs.push_back(AddDeclared(output));
+    if (op == nullptr) {
+      const DType dtype = outputs.empty() ? DType::kF32 : calls_.tensor(outputs[0]).desc.dtype;
+      calls_.missing().AddOp(node.op, dtype, RequestedStorage(node), calls_.node());
+      return Status();
+    }
+    SPIRLOOM_TRY(CheckArgs(*op->op, node.args));
+    std::vector<Arg> args = PlanArgs(node.args);
+    SPIRLOOM_TRY(CheckOutputs(*op->op, args, node.outputs, outputs));
+    const Storage requested = RequestedStorage(node);
+    if (op->op->view_of >= 0) {
+      SPIRLOOM_TRY_ASSIGN(const bool aliased,
+                          LowerView(calls_, *op, args, outputs[0], requested, device_));
+      if (aliased) return Status();
+    }
+    const Storage source = SourceStorage(args, requested);
+    return calls_.Lower(*op, std::move(args), std::move(outputs),
+                        StorageChoices(*op->op, source, requested), node.name);
+  }
+
+  // The arguments with tensors of the plan.
+  std::vector<Arg> PlanArgs(std::vector<Arg> args) const {
+    for (Arg& arg : args) {
+      for (uint32_t& tensor : arg.tensors) tensor = home_[tensor];
+    }
+    return args;
+  }
+
+  // Of the first tensor, if any.
+  Storage SourceStorage(const std::vector<Arg>& args, Storage otherwise) {
+    for (const Arg& arg : args) {
+      if (!arg.tensors.empty()) return calls_.tensor(arg.tensors[0]).storage();
+    }
+    return otherwise;
+  }
+
+  Status SetShape(uint32_t tensor, const ops::Ints& shape) {
+    PlanTensor& target = calls_.tensor(tensor);
+    target.desc.shape = shape;
+    SPIRLOOM_TRY_ASSIGN(target.size, DenseSize(target.desc));
+    return Status();
+  }
+
+  // Declared outputs must be what the op computes.
+  Status CheckOutputs(const ops::OpInfo& op, const std::vector<Arg>& args,
+                      const std::vector<uint32_t>& node_outputs,
+                      const std::vector<uint32_t>& outputs) {
+    if (outputs.size() != op.outputs.size()) {
+      return Error(StatusCode::kInvalidFile,
+                   {"Number of outputs (", outputs.size(), ") differs from that of ", op.name, " (",
+                    op.outputs.size(), ")."});
+    }
+    SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(op, args));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& source = graph_.tensors[node_outputs[i]];
+      if (source.inferred && source.dtype == inferred[i].dtype) {
+        SPIRLOOM_TRY(SetShape(outputs[i], inferred[i].shape));
+        continue;
+      }
+      const ops::TensorDesc& declared = calls_.tensor(outputs[i]).desc;
+      if (declared.dtype == inferred[i].dtype && declared.shape == inferred[i].shape) continue;
+      return Error(StatusCode::kInvalidFile,
+                   {"Output ", i, " is declared as ", Describe(declared), ", but ", op.name,
+                    " computes ", Describe(inferred[i]), "."});
+    }
+    return Status();
+  }
+
+  // Lets the tensor that becomes output i live in the output's memory; one that cannot (an input, a
+  // constant, a part of something, another output) is copied there at the end of each run.
+  Status AddOutput(size_t i) {
+    const uint32_t home = home_[graph_.outputs[i]];
+    SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, calls_.InStorage(home, Storage::kBuffer));
+    Plan& plan = calls_.plan();
+    PlanTensor& root = plan.tensors[plan.Root(tensor)];
+    const bool is_whole = root.size == plan.tensors[tensor].size;
+    if (!is_whole || root.is_constant || root.input >= 0 || root.output >= 0) {
+      return AddCopiedOutput(i, tensor, plan.tensors[home].name);
+    }
+    root.output = static_cast<int32_t>(i);
+    plan.outputs.push_back(tensor);
+    return Status();
+  }
+
+  Status AddCopiedOutput(size_t i, uint32_t tensor, const std::string& name) {
+    Plan& plan = calls_.plan();
+    SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(name, plan.tensors[tensor].desc));
+    plan.tensors[copy].output = static_cast<int32_t>(i);
+    plan.outputs.push_back(copy);
+    if (plan.tensors[copy].size == 0) return Status();
+    PlanNode node;
+    node.name = name;
+    node.operands = {{tensor}, {copy}};
+    plan.nodes.push_back(std::move(node));
+    return Status();
+  }
+
+  const Graph& graph_;
+  const ops::OpIndex& index_;
+  const DeviceTraits& device_;
+  const Storage storage_;
+  CallLowering calls_;
+  std::vector<uint32_t> home_;  // graph tensor -> plan tensor, in the storage of its producer
+};
+
+}  // namespace
+
+Result<Plan> Lower(const Graph& graph, const ops::OpIndex& index, const DeviceTraits& device,
+                   const LoweringOptions& options) {
+  return Lowering(graph, index, device, options).Run();
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,87 @@
+#include "runtime/graph/plan/missing.h"
+
+#include "runtime/base/text.h"
+
+namespace spirloom::graph {
+namespace {
+
+// The words one after another, each behind a space.
+std::string Spaced(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += Concat({" ", word});
+  return text;
+}
+
+}  // namespace
+
+void MissingList::Add(std::map<std::string, Nodes>& lines, const std::string& line,
+                      const std::string& node) {
+  Nodes& nodes = lines[line];
+  if (nodes.count == 0) nodes.first = node;
+  ++nodes.count;
+}
+
+void MissingList::AddSelector(const std::string& op, DType dtype, Storage storage) {
+  ops_.insert(op);
+  dtypes_.insert(ShortName(dtype));
+  storages_.insert(Name(storage));
+}
+
+void MissingList::AddOp(const std::string& op, DType dtype, Storage storage,
+                        const std::string& node) {
+  Add(library_lines_,
+      Concat({op, ": no such op, for dtype ", ShortName(dtype), ", storage ", Name(storage)}),
+      node);
+  AddSelector(op, dtype, storage);
+}
+
+void MissingList::AddVariant(const std::string& op, const ops::KernelInfo& kernel, uint64_t key,
+                             const std::string& node) {
+  Add(library_lines_, Concat({op, ": no variant of ", ops::DescribeKey(kernel, key)}), node);
+  AddSelector(op, ops::KeyDType(key), ops::KeyStorage(key));
+}
+
+void MissingList::AddCapability(const std::string& op, const std::string& detail,
+                                const std::string& node) {
+  Add(device_lines_, Concat({op, ": ", detail}), node);
+}
+
+std::string MissingList::Remedy() const {
+  return Concat(
+      {"\nWhere a library is built, add to its selectors\n  OPS", Spaced(ops_), "\n  DTYPES",
+       Spaced(dtypes_), " STORAGES", Spaced(storages_),
+       " (if it has these filters)\n"
+       "or MODELS with this graph file, for all that the graph needs; or name a library that has "
+       "them in RuntimeOptions::libraries. An op that no library can select needs a spec."});
+}
+
+Status MissingList::ToStatus(const ops::OpIndex& index) const {
+  if (library_lines_.empty() && device_lines_.empty()) return Status();
+  const auto list = [](const std::map<std::string, Nodes>& lines) {
+    std::string text;
+    for (const auto& [line, nodes] : lines) {
+      text += Concat({"\n  ", line, " (", nodes.first});
+      if (nodes.count > 1) text += Concat({" and ", nodes.count - 1, " more"});
+      text += ")";
+    }
+    return text;
+  };
+  std::string text;
+  if (!library_lines_.empty()) {
+    std::string names;
+    for (const ops::LoadedLibrary& loaded : index.libraries()) {
+      names += Concat({(names.empty() ? "" : ", "), loaded.library.name});
+    }
+    text = Concat({"The shader libraries (", (names.empty() ? "none" : names),
+                   ") lack what the graph needs:", list(library_lines_), Remedy()});
+  }
+  if (!device_lines_.empty()) {
+    if (!text.empty()) text += "\n";
+    text += Concat({"The device lacks what the graph needs:", list(device_lines_),
+                    "\nImport the model with another dtype, or choose another device."});
+  }
+  return Status(library_lines_.empty() ? StatusCode::kUnsupported : StatusCode::kNotFound,
+                std::move(text));
+}
+
+}  // namespace spirloom::graph

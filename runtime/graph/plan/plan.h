@@ -1,0 +1,73 @@
+// The lowered graph: every node with the kernel that computes it, every tensor with its storage.
+// Built by Lower() (lowering.h); what follows only reads it.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
+#define SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/file/graph.h"
+#include "runtime/ops/eval.h"
+#include "runtime/ops/op_index.h"
+
+namespace spirloom::graph {
+
+inline constexpr uint32_t kNoTensor = UINT32_MAX;
+
+// A tensor in one storage. A graph's tensor that is needed in two storages is two of these.
+struct PlanTensor {
+  std::string name;
+  ops::TensorDesc desc;  // with the storage
+  size_t size = 0;       // bytes when dense
+  // Its value is known at load: a constant of the file, or computed from such alone.
+  bool is_constant = false;
+  int32_t constant = -1;          // index into Graph::constants
+  int32_t input = -1;             // index into Graph::inputs
+  int32_t output = -1;            // index into Graph::outputs, whose memory it lives in
+  uint32_t alias_of = kNoTensor;  // the tensor, itself no alias, whose memory this one shares
+  uint64_t alias_offset = 0;      // from which byte of it on
+
+  Storage storage() const { return desc.storage; }
+  // What a buffer for it takes: kernels may read and write whole vectors of four.
+  uint64_t buffer_size() const { return (uint64_t{size} + 15) / 16 * 16; }
+};
+
+// A call of an op with the kernel chosen for it, or, with `op` null, a copy of the bytes of
+// operands[0][0] to operands[1][0], both buffers.
+struct PlanNode {
+  std::string name;  // the source model's, or of the node it was inserted for
+  const ops::OpEntry* op = nullptr;
+  const ops::KernelInfo* kernel = nullptr;
+  ops::Variant variant{};
+  Storage storage = Storage::kBuffer;
+  std::vector<Arg> args;          // what formulas see; tensors are indices into Plan::tensors
+  std::vector<uint32_t> outputs;  // likewise
+  // What is bound: for each operand of the kernel one tensor, several for a list, kNoTensor for an
+  // absent one.
+  std::vector<std::vector<uint32_t>> operands;
+  // Which of its dispatches have nothing to do, as what they would copy is there; empty: none.
+  std::vector<bool> in_place;
+  bool is_constant = false;  // run once, at load
+};
+
+struct Plan {
+  std::deque<PlanTensor> tensors;  // a deque, so that formulas may refer to elements while it grows
+  std::vector<PlanNode> nodes;     // in order of execution
+  std::vector<uint32_t> inputs;    // the tensor that holds graph input i, in a buffer
+  std::vector<uint32_t> outputs;   // the tensor that becomes graph output i, in a buffer
+  size_t layout_copies = 0;        // nodes that change storage in every run
+  size_t aliased_views = 0;        // nodes of the graph that became aliases
+
+  // The tensor whose memory `tensor` lives in.
+  uint32_t Root(uint32_t tensor) const {
+    const uint32_t root = tensors[tensor].alias_of;
+    return root == kNoTensor ? tensor : root;
+  }
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_

@@ -1,0 +1,28 @@
+#include "runtime/graph/record/pipeline_pool.h"
+
+#include <utility>
+
+namespace spirloom::graph {
+
+Result<std::vector<SharedPipeline>> PipelinePool::Get(const vulkan::Device& device,
+                                                      vulkan::LayoutCache& layouts,
+                                                      VkPipelineCache cache,
+                                                      std::span<const vulkan::PipelineDesc> descs) {
+  std::vector<SharedPipeline> pipelines;
+  std::vector<vulkan::PipelineDesc> missing;
+  for (const vulkan::PipelineDesc& desc : descs) {
+    pipelines.push_back(pipelines_[KeyOf(desc)].lock());
+    if (pipelines.back() == nullptr) missing.push_back(desc);
+  }
+  SPIRLOOM_TRY_ASSIGN(std::vector<vulkan::ComputePipeline> created,
+                      vulkan::CreatePipelines(device, layouts, cache, missing));
+  size_t next = 0;
+  for (size_t i = 0; i < descs.size(); ++i) {
+    if (pipelines[i] != nullptr) continue;
+    pipelines[i] = std::make_shared<const vulkan::ComputePipeline>(std::move(created[next++]));
+    pipelines_[KeyOf(descs[i])] = pipelines[i];
+  }
+  return pipelines;
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,241 @@
+#include "runtime/graph/record/recorder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/pack/image_types.h"
+
+namespace spirloom::graph {
+namespace {
+
+constexpr VkPipelineStageFlags kStages =
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkAccessFlags kReadsAndWrites =
+    kWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+
+// How many dispatches before its first use an image may be brought into its layout.
+constexpr size_t kLookAhead = 64;
+
+VkMemoryBarrier MemoryBarrier(VkAccessFlags target) {
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = kWrites;
+  barrier.dstAccessMask = target;
+  return barrier;
+}
+
+VkImageMemoryBarrier ToGeneral(VkImage image) {
+  VkImageMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+  barrier.srcAccessMask = kWrites;
+  barrier.dstAccessMask = kReadsAndWrites;
+  barrier.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+  barrier.srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.image = image;
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, /*baseMipLevel=*/0, /*levelCount=*/1,
+                              /*baseArrayLayer=*/0, VK_REMAINING_ARRAY_LAYERS};
+  return barrier;
+}
+
+// Adds to `views` what the descriptor refers to.
+Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, pack::BindingType type,
+                                        const RecorderResources& resources,
+                                        std::vector<vulkan::BufferView>& views) {
+  const TensorResource* resource = tensor == kNoTensor ? nullptr : resources.store.Find(tensor);
+  if (resource != nullptr && resource->image) {
+    return vulkan::Descriptor{.type = type, .view = resource->image->view()};
+  }
+  if (resource == nullptr) {
+    return vulkan::BufferDescriptor(resources.dummy, 0, resources.dummy.size(), type, views);
+  }
+  const PlanTensor& part = resources.plan.tensors[tensor];
+  return vulkan::BufferDescriptor(*resource->buffer, part.alias_offset, part.buffer_size(), type,
+                                  views);
+}
+
+}  // namespace
+
+Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
+                                          std::span<const Dispatch> dispatches,
+                                          const RecorderResources& resources) {
+  vulkan::DescriptorCounts counts;
+  for (const Dispatch& dispatch : dispatches) {
+    if (dispatch.pipeline != kBufferCopy) {
+      counts.Add(resources.pipeline(dispatch.pipeline).bindings());
+    }
+  }
+  if (counts.sets == 0) counts.sets = counts.storage_buffers = 1;
+  SPIRLOOM_TRY_ASSIGN(vulkan::DescriptorPool pool, vulkan::DescriptorPool::Create(device, counts));
+  DescriptorSets result{std::move(pool), {}, {}};
+  for (const Dispatch& dispatch : dispatches) {
+    if (dispatch.pipeline == kBufferCopy) {
+      result.sets.push_back(VK_NULL_HANDLE);
+      continue;
+    }
+    const vulkan::ComputePipeline& pipeline = resources.pipeline(dispatch.pipeline);
+    std::vector<vulkan::Descriptor> descriptors;
+    for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
+      SPIRLOOM_TRY_ASSIGN(
+          const vulkan::Descriptor descriptor,
+          DescriptorOf(dispatch.tensors[i], pipeline.bindings()[i], resources, result.views));
+      descriptors.push_back(descriptor);
+    }
+    SPIRLOOM_TRY_ASSIGN(const VkDescriptorSet set, result.pool.Allocate(pipeline.layout().set));
+    vulkan::UpdateDescriptorSet(device, set, descriptors);
+    result.sets.push_back(set);
+  }
+  return result;
+}
+
+Recorder::Recorder(vulkan::CommandBuffer& commands, const RecorderResources& resources,
+                   std::span<const Dispatch> dispatches, std::span<const VkDescriptorSet> sets,
+                   std::unordered_set<VkImage> initialized)
+    : commands_(commands),
+      resources_(resources),
+      dispatches_(dispatches),
+      sets_(sets),
+      initialized_(std::move(initialized)) {
+  FindTransitions();
+}
+
+std::vector<Recorder::Access> Recorder::AccessesOf(const Dispatch& dispatch) const {
+  std::vector<Access> accesses;
+  if (dispatch.pipeline == kBufferCopy) {
+    return {{dispatch.tensors[0], true, false}, {dispatch.tensors[1], false, true}};
+  }
+  const ops::KernelInfo& kernel = *resources_.plan.nodes[dispatch.node].kernel;
+  for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
+    if (dispatch.tensors[i] == kNoTensor) continue;
+    const ops::Access access = kernel.operands[i].access;
+    accesses.push_back(
+        {dispatch.tensors[i], access != ops::Access::kWrite, access != ops::Access::kRead});
+  }
+  return accesses;
+}
+
+std::vector<MemoryAccess> Recorder::RangesOf(std::span<const Access> accesses) const {
+  std::vector<MemoryAccess> ranges;
+  for (const Access& access : accesses) {
+    const TensorResource* resource = resources_.store.Find(access.tensor);
+    if (resource == nullptr) continue;
+    uint64_t begin = resource->begin;
+    uint64_t end = resource->end;
+    if (const PlanTensor& part = resources_.plan.tensors[access.tensor]; resource->buffer) {
+      begin += part.alias_offset;
+      end = std::min(end, begin + part.buffer_size());
+    }
+    if (access.read) ranges.push_back({resource->memory, begin, end, false});
+    if (access.write) ranges.push_back({resource->memory, begin, end, true});
+  }
+  return ranges;
+}
+
+void Recorder::FindTransitions() {
+  std::unordered_set<VkImage> seen = initialized_;
+  std::vector<std::vector<MemoryAccess>> ranges;
+  for (size_t step = 0; step < dispatches_.size(); ++step) {
+    const std::vector<Access> accesses = AccessesOf(dispatches_[step]);
+    for (const Access& access : accesses) {
+      const TensorResource* resource = resources_.store.Find(access.tensor);
+      if (resource == nullptr || !resource->image) continue;
+      if (!seen.insert(resource->image->handle()).second) continue;
+      const auto uses_memory = [&](const MemoryAccess& other) {
+        return other.memory == resource->memory && other.begin < resource->end &&
+               resource->begin < other.end;
+      };
+      size_t earliest = step;
+      const size_t oldest = step - std::min(step, kLookAhead);
+      while (earliest > oldest &&
+             std::none_of(ranges[earliest - 1].begin(), ranges[earliest - 1].end(), uses_memory)) {
+        --earliest;
+      }
+      transitions_.push_back({resource->image->handle(), earliest, step});
+    }
+    ranges.push_back(RangesOf(accesses));
+  }
+}
+
+std::vector<VkImageMemoryBarrier> Recorder::TransitionsBefore(size_t step) {
+  std::vector<VkImageMemoryBarrier> barriers;
+  auto next = std::lower_bound(
+      transitions_.begin(), transitions_.end(), step,
+      [](const Transition& transition, size_t at) { return transition.first < at; });
+  for (; next != transitions_.end() && next->first - step <= kLookAhead; ++next) {
+    if (next->earliest > step || !initialized_.insert(next->image).second) continue;
+    barriers.push_back(ToGeneral(next->image));
+  }
+  return barriers;
+}
+
+void Recorder::Synchronize(std::span<const Access> accesses, size_t step) {
+  const bool must_transition =
+      std::any_of(accesses.begin(), accesses.end(), [&](const Access& access) {
+        const TensorResource* resource = resources_.store.Find(access.tensor);
+        return resource != nullptr && resource->image &&
+               !initialized_.contains(resource->image->handle());
+      });
+  if (must_transition) tracker_.Clear();
+  if (!tracker_.NextStep(RangesOf(accesses)) && !must_transition) return;
+  const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites);
+  commands_.Barrier(kStages, kStages, {&memory, 1}, /*buffers=*/{}, TransitionsBefore(step));
+  ++barriers_;
+}
+
+void Recorder::AddDispatches(const vulkan::TimestampPool* timestamps) {
+  for (size_t i = 0; i < dispatches_.size(); ++i) {
+    Synchronize(AccessesOf(dispatches_[i]), i);
+    const auto query = static_cast<uint32_t>(2 * i);
+    if (timestamps != nullptr) {
+      commands_.WriteTimestamp(*timestamps, query, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    }
+    AddDispatch(dispatches_[i], sets_[i]);
+    if (timestamps != nullptr) {
+      commands_.WriteTimestamp(*timestamps, query + 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    }
+  }
+}
+
+void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
+  if (dispatch.pipeline == kBufferCopy) {
+    const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
+    const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
+    const PlanTensor& part = resources_.plan.tensors[dispatch.tensors[0]];
+    commands_.CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
+                         target.offset(), part.size);
+    return;
+  }
+  const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);
+  commands_.BindPipeline(pipeline);
+  commands_.BindDescriptorSet(pipeline.layout(), set);
+  commands_.PushConstants(pipeline.layout(), dispatch.push);
+  commands_.Dispatch(dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+}
+
+void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
+                            uint64_t tensor_offset, uint64_t size) {
+  const Access access{tensor, false, true};
+  Synchronize({&access, 1}, /*step=*/0);
+  const vulkan::Buffer& target = *resources_.store.Find(tensor)->buffer;
+  commands_.CopyBuffer(host.handle(), host_offset, target.handle(), target.offset() + tensor_offset,
+                       size);
+}
+
+void Recorder::CopyToHost(uint32_t tensor, const vulkan::Buffer& host, uint64_t host_offset,
+                          uint64_t size) {
+  const Access access{tensor, true, false};
+  Synchronize({&access, 1}, kAfterDispatches);
+  const vulkan::Buffer& source = *resources_.store.Find(tensor)->buffer;
+  commands_.CopyBuffer(source.handle(), source.offset(), host.handle(), host_offset, size);
+}
+
+void Recorder::Finish() {
+  const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites | VK_ACCESS_HOST_READ_BIT);
+  commands_.Barrier(kStages, kStages | VK_PIPELINE_STAGE_HOST_BIT, {&memory, 1}, /*buffers=*/{},
+                    /*images=*/{});
+  tracker_.Clear();
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,29 @@
+// Names of device capabilities, as op specs write them.
+#ifndef SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_
+#define SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/pack/pack_format.h"
+
+namespace spirloom::pack {
+
+inline constexpr uint32_t kCapabilityCount = 13;
+inline constexpr uint64_t kAllCapabilities = (uint64_t{1} << kCapabilityCount) - 1;
+
+// The bit of VariantRow::needs.
+constexpr uint64_t CapabilityBit(Capability capability) {
+  return uint64_t{1} << static_cast<uint32_t>(capability);
+}
+
+// Returns e.g. "storage_buffer_16bit".
+const char* CapabilityName(Capability capability);
+
+// The names of the bits set, in order of number; a bit without a name is "capability_<number>".
+std::vector<std::string> CapabilityNames(uint64_t bits);
+
+}  // namespace spirloom::pack
+
+#endif  // SPIRLOOM_RUNTIME_PACK_CAPABILITY_H_

@@ -1,0 +1,159 @@
+// What ShaderPack::Open() checks, so that reading what it accepts stays within the bytes.
+#include <algorithm>
+#include <string>
+
+#include "runtime/base/error.h"
+#include "runtime/pack/shader_pack.h"
+#include "runtime/pack/zstd_decoder.h"
+
+namespace spirloom::pack {
+namespace {
+
+bool IsRaw(const ModuleRow& row) { return row.codec == static_cast<uint32_t>(Codec::kRaw); }
+
+std::string Row(const char* kind, size_t i) {
+  return Concat({kind, " ", i, " of the shader pack"});
+}
+
+// Whether `count` rows of `row_size` bytes at `offset` are an aligned part of `size` bytes.
+Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t row_size,
+                  uint64_t size) {
+  if (offset % kPackAlignment != 0 || offset < sizeof(PackHeader)) {
+    return InvalidFile({"The shader pack's ", name, " table starts at byte ", offset,
+                        ", which is not a multiple of ", kPackAlignment, " after the header."});
+  }
+  if (offset > size || count * row_size > size - offset) {
+    return InvalidFile({"The shader pack's ", name, " table (", count * row_size, " bytes at ",
+                        offset, ") exceeds the pack (", size, " bytes)."});
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ShaderPack::CheckHeader() const {
+  if (reinterpret_cast<uintptr_t>(bytes_.data()) % alignof(PackHeader) != 0) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The shader pack's address is not a multiple of 8."});
+  }
+  if (bytes_.size() < sizeof(PackHeader)) {
+    return InvalidFile({"The shader pack has ", bytes_.size(), " bytes, fewer than its header (",
+                        sizeof(PackHeader), ")."});
+  }
+  const PackHeader& header = *header_;
+  if (header.magic != kPackMagic)
+    return InvalidFile({"The bytes do not begin as a shader pack (SLPK)."});
+  if (header.version != kPackVersion) {
+    return Error(StatusCode::kUnsupported, {"The shader pack has version ", header.version,
+                                            "; this build reads ", kPackVersion, "."});
+  }
+  if (header.size != bytes_.size()) {
+    return InvalidFile({Concat(
+        {"The shader pack says it has ", header.size, " bytes; there are ", bytes_.size(), "."})});
+  }
+  SPIRLOOM_TRY(CheckTable("variant", header.variants_offset, header.variant_count,
+                          sizeof(VariantRow), header.size));
+  SPIRLOOM_TRY(CheckTable("module", header.modules_offset, header.module_count, sizeof(ModuleRow),
+                          header.size));
+  SPIRLOOM_TRY(CheckTable("string", header.strings_offset, header.strings_size, 1, header.size));
+  return CheckTable("registry", header.registry_offset, header.registry_size, 1, header.size);
+}
+
+Status ShaderPack::CheckCodec(const ModuleRow& row, size_t i) {
+  if (IsRaw(row)) return {};
+  if (row.codec != static_cast<uint32_t>(Codec::kZstd)) {
+    return Error(StatusCode::kUnsupported, {Row("Module", i), " is compressed with codec ",
+                                            row.codec, ", which this build does not read."});
+  }
+  if (HasZstd()) return {};
+  return Error(StatusCode::kUnsupported,
+               {Row("Module", i),
+                " is compressed with zstd, which this build does not read: build the runtime with "
+                "SPIRLOOM_ZSTD=ON, or the library without COMPRESS."});
+}
+
+Status ShaderPack::CheckSizes(const ModuleRow& row, size_t i) {
+  if (row.raw_size % 4 != 0 || row.raw_size < kSpirvHeaderBytes ||
+      (IsRaw(row) && row.size != row.raw_size)) {
+    return InvalidFile({Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
+                        " raw; raw ones must be ", IsRaw(row) ? "equal to those stored, " : "",
+                        "a multiple of 4 and at least ", kSpirvHeaderBytes, "."});
+  }
+  if (IsRaw(row) || row.raw_size <= kMaxCompressedBytes) return {};
+  return InvalidFile({Row("Module", i), " says it decompresses to ", row.raw_size,
+                      " bytes; at most ", kMaxCompressedBytes, " are possible."});
+}
+
+Status ShaderPack::CheckModules() const {
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    const ModuleRow& row = modules_[i];
+    SPIRLOOM_TRY(CheckCodec(row, i));
+    if (row.offset % 4 != 0 || row.offset < sizeof(PackHeader)) {
+      return InvalidFile({Row("Module", i), " starts at byte ", row.offset,
+                          ", which is not a multiple of 4 after the header."});
+    }
+    if (row.offset > bytes_.size() || row.size > bytes_.size() - row.offset) {
+      return InvalidFile({Row("Module", i), " (", row.size, " bytes at ", row.offset,
+                          ") exceeds the pack (", bytes_.size(), " bytes)."});
+    }
+    SPIRLOOM_TRY(CheckSizes(row, i));
+    if (IsRaw(row) && RawWords(row)[0] != kSpirvMagic) {
+      return InvalidFile({Row("Module", i), " is not SPIR-V."});
+    }
+  }
+  return {};
+}
+
+Status ShaderPack::CheckVariants() const {
+  for (size_t i = 0; i < variants_.size(); ++i) {
+    const VariantRow& row = variants_[i];
+    if (i > 0 && row.key <= variants_[i - 1].key) {
+      return InvalidFile({Row("Variant", i), " is out of order: its key (", row.key, ") follows ",
+                          variants_[i - 1].key, "."});
+    }
+    if (row.name >= strings_.size() || strings_.back() != '\0') {
+      return InvalidFile({Row("Variant", i), " has its name at byte ", row.name,
+                          " of the string table, where no string ends within its ", strings_.size(),
+                          " bytes."});
+    }
+    if (row.module >= modules_.size()) {
+      return InvalidFile(
+          {Row("Variant", i), " uses module ", row.module, " of ", modules_.size(), "."});
+    }
+    if (row.binding_count > kMaxBindings || row.constant_count > kMaxConstants ||
+        row.push_bytes > kMaxPushBytes || row.push_bytes % 4 != 0) {
+      return InvalidFile({Row("Variant", i), " has ", row.binding_count, " bindings, ",
+                          row.constant_count, " constants and ", row.push_bytes,
+                          " push-constant bytes; at most ", kMaxBindings, ", ", kMaxConstants,
+                          " and ", kMaxPushBytes, " (a multiple of 4) are possible."});
+    }
+    if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
+      return InvalidFile({Row("Variant", i), " has a workgroup of size 0."});
+    }
+    SPIRLOOM_TRY(CheckTarget(row, i));
+    for (size_t b = 0; b < row.binding_count; ++b) {
+      if (row.bindings[b] >= kBindingTypeCount) {
+        return InvalidFile({Concat(
+            {Row("Variant", i), " has binding ", b, " of unknown type ", row.bindings[b], "."})});
+      }
+    }
+  }
+  return {};
+}
+
+Status ShaderPack::CheckTarget(const VariantRow& row, size_t i) const {
+  if (row.vulkan_minor < kMinVulkanMinor || row.vulkan_minor > kMaxVulkanMinor) {
+    return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor, ", not 1.",
+                        kMinVulkanMinor, " to 1.", kMaxVulkanMinor, "."});
+  }
+  const ModuleRow& module = modules_[row.module];
+  if (!IsRaw(module)) return {};  // ReadModule() looks
+  const uint32_t version = RawWords(module)[1];
+  const uint32_t most = NewestSpirv(row.vulkan_minor);
+  if (version <= most) return {};
+  return InvalidFile({Row("Variant", i), " is for Vulkan 1.", row.vulkan_minor,
+                      ", which takes SPIR-V up to ", SpirvVersionText(most),
+                      ", but its module is SPIR-V ", SpirvVersionText(version), "."});
+}
+
+}  // namespace spirloom::pack

@@ -1,0 +1,63 @@
+// SPIR-V as words: the few numbers of its specification that the runtime needs, which takes no
+// headers for them, and a walk over instructions that trusts nothing.
+#ifndef SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_
+#define SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace spirloom::pack::spirv {
+
+inline constexpr size_t kHeaderWords = 5;
+inline constexpr size_t kIdBound = 3;  // the header's word that all ids are less than
+
+enum Op : uint32_t {
+  kOpExtInst = 12,
+  kOpCapability = 17,
+  kOpTypeInt = 21,
+  kOpTypeFloat = 22,
+  kOpTypeVector = 23,
+  kOpTypeImage = 25,
+  kOpTypeRuntimeArray = 29,
+  kOpTypeStruct = 30,
+  kOpTypePointer = 32,
+  kOpFunction = 54,
+  kOpFunctionEnd = 56,
+  kOpVariable = 59,
+  kOpLoad = 61,
+  kOpAccessChain = 65,
+  kOpInBoundsAccessChain = 66,
+  kOpDecorate = 71,
+  kOpVectorExtractDynamic = 77,
+  kOpVectorShuffle = 79,
+  kOpCompositeExtract = 81,
+  kOpCompositeInsert = 82,
+  kOpImageFetch = 95,
+};
+
+inline constexpr uint32_t kDecorationBinding = 33;
+inline constexpr uint32_t kDecorationDescriptorSet = 34;
+inline constexpr uint32_t kDim2D = 1;
+inline constexpr uint32_t kDim3D = 2;
+inline constexpr uint32_t kDimBuffer = 5;
+inline constexpr uint32_t kUniformConstant = 0;
+inline constexpr uint32_t kStorageBuffer = 12;
+inline constexpr uint32_t kSampledBuffer = 46;
+
+// Calls visit(opcode, words) for each instruction, `words` with the first, until it returns false.
+// Returns whether it got to the end, each instruction within the module.
+template <typename Word, typename Visit>
+bool ForEachInstruction(std::span<Word> module, Visit visit) {
+  for (size_t i = kHeaderWords; i < module.size();) {
+    const size_t length = module[i] >> 16;
+    if (length == 0 || length > module.size() - i) return false;
+    if (!visit(module[i] & 0xffff, module.subspan(i, length))) return false;
+    i += length;
+  }
+  return module.size() >= kHeaderWords;
+}
+
+}  // namespace spirloom::pack::spirv
+
+#endif  // SPIRLOOM_RUNTIME_PACK_SPIRV_WORDS_H_

@@ -1,0 +1,48 @@
+#include "runtime/pack/stored_module.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/base/error.h"
+#include "runtime/pack/image_types.h"
+#include "runtime/pack/zstd_decoder.h"
+
+namespace spirloom::pack {
+namespace {
+
+// What was checked of a raw module when the pack was opened.
+Status CheckDecompressed(std::span<const uint32_t> words, const StoredModule& module) {
+  if (words[0] != kSpirvMagic) {
+    return InvalidFile({"A compressed module of a shader pack is not SPIR-V."});
+  }
+  if (words[1] <= module.newest_spirv) return {};
+  return InvalidFile({"A compressed module is SPIR-V ", SpirvVersionText(words[1]),
+                      "; its variant's version of Vulkan takes up to ",
+                      SpirvVersionText(module.newest_spirv), "."});
+}
+
+}  // namespace
+
+uint32_t NewestSpirv(uint32_t vulkan_minor) {
+  constexpr std::array<uint32_t, 3> kVersions = {0x00010300, 0x00010500, 0x00010600};
+  return kVersions[vulkan_minor - kMinVulkanMinor];
+}
+
+std::string SpirvVersionText(uint32_t version) {
+  return Concat({version >> 16 & 0xff, ".", version >> 8 & 0xff});
+}
+
+Result<std::vector<uint32_t>> ReadModule(const StoredModule& module,
+                                         std::span<const BindingType> bindings) {
+  std::vector<uint32_t> words(module.raw_size / sizeof(uint32_t));
+  if (module.codec == Codec::kZstd) {
+    SPIRLOOM_TRY(DecompressZstd(module.bytes, std::as_writable_bytes(std::span(words))));
+    SPIRLOOM_TRY(CheckDecompressed(words, module));
+  } else {
+    std::ranges::copy(module.bytes, std::as_writable_bytes(std::span(words)).begin());
+  }
+  if (HasLayeredImages(bindings)) SetImageTypes(words, bindings);
+  return words;
+}
+
+}  // namespace spirloom::pack

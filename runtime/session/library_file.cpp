@@ -1,0 +1,30 @@
+// Shader libraries in files.
+#include <utility>
+
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/text.h"
+#include "runtime/ops/registry_reader.h"
+#include "runtime/pack/shader_pack.h"
+#include "spirloom/library.h"
+
+namespace spirloom {
+namespace {
+
+Status Check(std::span<const std::byte> bytes) {
+  SPIRLOOM_TRY_ASSIGN(const pack::ShaderPack pack,
+                      pack::ShaderPack::Open(bytes, pack::PackCheck::kContent));
+  return ops::ReadRegistry(pack.registry()).status();
+}
+
+}  // namespace
+
+Result<ShaderLibrary> ShaderLibrary::Open(const std::string& path) {
+  SPIRLOOM_TRY_ASSIGN(MappedFile mapped, MappedFile::Open(path));
+  const auto file = std::make_shared<const MappedFile>(std::move(mapped));
+  Status status = Check(file->bytes());
+  if (!status.ok())
+    return std::move(status).While(Concat({"opening the shader library '", path, "'"}));
+  return ShaderLibrary{.name = path, .pack = file->bytes(), .owner = file};
+}
+
+}  // namespace spirloom

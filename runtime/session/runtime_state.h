@@ -1,0 +1,33 @@
+#ifndef SPIRLOOM_RUNTIME_SESSION_RUNTIME_STATE_H_
+#define SPIRLOOM_RUNTIME_SESSION_RUNTIME_STATE_H_
+
+#include <memory>
+#include <mutex>
+
+#include "runtime/ops/op_index.h"
+#include "runtime/session/tuning_store.h"
+#include "runtime/vulkan/descriptors.h"
+#include "runtime/vulkan/device.h"
+#include "runtime/vulkan/instance.h"
+#include "runtime/vulkan/pipeline_cache.h"
+
+namespace spirloom::internal {
+
+// What a Runtime and its Models share. Members are destroyed from last to first.
+struct RuntimeState {
+  ops::OpIndex index;
+  std::unique_ptr<vulkan::Instance> instance;
+  std::unique_ptr<vulkan::Device> device;
+  std::unique_ptr<vulkan::LayoutCache> layouts;
+  std::unique_ptr<vulkan::PipelineCache> pipeline_cache;
+  std::unique_ptr<session::TuningStore> tuning;
+  // Guards PipelineCache::Save.
+  std::mutex save_mutex;
+
+  // Stores what new pipelines added to the cache; call after creating some. Thread-safe.
+  Status SavePipelineCache();
+};
+
+}  // namespace spirloom::internal
+
+#endif  // SPIRLOOM_RUNTIME_SESSION_RUNTIME_STATE_H_
