@@ -325,11 +325,26 @@ def test_external_data_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ({"location": "/etc/passwd"}, "'/etc/passwd', which is not a file in the model's folder"),
         ({"location": "w.bin", "offset": "8", "length": "12"}, "needs 12 bytes at 8 of"),
         ({"location": "w.bin", "offset": "x"}, "has a malformed offset or length"),
+        ({"location": "w.bin", "offset": "-1"}, "needs 17 bytes at -1 of"),
+        ({"location": "w.bin", "length": "-2"}, "needs -2 bytes at 0 of"),
+        ({"location": "w.bin", "offset": "9" * 30}, f"bytes at {'9' * 30} of"),
+        ({"location": "w.bin", "offset": "9" * 5000}, "has a malformed offset or length"),
+        ({"location": "w.bin", "length": "9" * 30}, f"needs {'9' * 30} bytes at 0 of"),
+        ({"location": "w.bin", "length": "99999999999999"}, "w.bin, which has 16."),
+        ({"location": "w.bin\0"}, r"'w.bin\x00', which is not a file in the model's folder"),
+        ({"location": ""}, "'', which is not a file in the model's folder"),
+        ({"location": "."}, "'.', which is not a file in the model's folder"),
+        ({"location": "sub"}, "sub, which cannot be read: Is a directory"),
+        ({"location": "fifo"}, "fifo, which cannot be read: it is not a regular file"),
+        ({"location": "zero"}, "zero, which cannot be read: it is not a regular file"),
     ],
 )
 def test_bad_external_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], entries: dict[str, str], message: str
 ) -> None:
     (tmp_path / "w.bin").write_bytes(b"1234567890123456")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "fifo")
     code, _, err = run(capsys, "import", external(tmp_path, **entries), "-o", str(tmp_path / "m"))
     assert code == 1 and message in err

@@ -28,4 +28,4 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return cli.run(arguments)
     except (CaseError, SpecError) as error:
-        raise ImportFailure(str(error)) from error
+        raise ImportFailure(*str(error).splitlines()) from error
