@@ -228,6 +228,39 @@ def test_closed_pipe_ends_quietly(arguments: str) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+COMMANDS_THAT_PRINT = (
+    "--help", "--version", "ops", "ops --onnx", "import --help", "inspect GRAPH",
+    "inspect --json GRAPH", "import MODEL -o GRAPH --dim batch=1", "cases --help",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", COMMANDS_THAT_PRINT)
+def test_a_full_output_is_an_error(tmp_path: Path, arguments: str) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    if "inspect" in arguments:
+        assert main(["import", path, "-o", out, "--dim", "batch=1"]) == 0
+    given = [{"MODEL": path, "GRAPH": out}.get(word, word) for word in arguments.split()]
+    for redirection, reason in (("/dev/full", "No space left on device"), ("&-", "it is closed")):
+        script = f'exec "$@" >{redirection}'
+        program = "from spirloom.cli import main; raise SystemExit(main())"
+        command = ["/bin/sh", "-c", script, "sh", sys.executable, "-c", program, *given]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        expected = f"error: Standard output cannot be written: {reason}.\n"
+        assert (done.returncode, done.stderr) == (1, expected)
+
+
+def test_too_little_memory_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.touch()
+    os.truncate(path, 1 << 30)
+    program = "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 30,) * 2)\n"
+    program += "from spirloom.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "import", str(path), "-o", str(tmp_path / "m")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = "error: Memory ran out; this takes more than there is.\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+
+
 def test_ops(capsys: pytest.CaptureFixture[str]) -> None:
     _, own, _ = run(capsys, "ops")
     _, foreign, _ = run(capsys, "ops", "--onnx")

@@ -15,6 +15,8 @@ from onnx import TensorProto, helper
 from tests.frontend.models import model, node, random
 from tests.frontend.test_cli import external, run, saved, small_network
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def test_external_data_within_functions_is_checked_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -131,6 +133,12 @@ def test_outputs_that_are_no_files_stay(
     code, said, err = run(capsys, "import", path, "-o", str(target), "--dim", "batch=1")
     assert (code, said) == (1, "")
     assert err == f"spirloom: error: Cannot write {target}: it is not a regular file.\n"
+    specs = ("--spec-dir", str(ROOT / "op_specs"), "--template-dir", str(ROOT / "templates/glsl"))
+    code, said, err = run(capsys, "cases", *specs, "--op", "aten.relu", "--out", str(target))
+    assert (code, err) == (
+        1,
+        f"spirloom: error: Cannot write {target}: it is not a regular file.\n",
+    )
     assert target.lstat().st_ino == before.st_ino
 
 
