@@ -1,12 +1,13 @@
-"""Ends a program quietly when what reads its output has gone, as in `… | head`."""
+"""How programs end when circumstances fail them: a closed or full output, too little memory."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 P = ParamSpec("P")
 
@@ -14,19 +15,65 @@ P = ParamSpec("P")
 EXIT_CODE = 141
 
 
+class _Unwritable(Exception):
+    """Standard output takes no more."""
+
+
+class _Output:
+    """Standard output, whose failures are told from those of other files."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        if self._stream is None:
+            raise _Unwritable("it is closed")
+        return int(self._guarded("write", text))
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._guarded("flush")
+
+    def _guarded(self, method: str, *args: str) -> Any:
+        try:
+            return getattr(self._stream, method)(*args)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _Unwritable(error.strerror or str(error)) from error
+
+
 def ends_quietly(main: Callable[P, int]) -> Callable[P, int]:
-    """The main function of a program; it returns EXIT_CODE if standard output is a closed pipe."""
+    """The main function of a program; it returns EXIT_CODE if standard output is a closed pipe, as
+    in `… | head`, and 1, with a message, if that is full or memory runs out."""
 
     @wraps(main)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> int:
+        output: Any = _Output(sys.stdout)
         try:
-            try:
-                return main(*args, **kwargs)
-            finally:
-                sys.stdout.flush()
+            with redirect_stdout(output):
+                try:
+                    return main(*args, **kwargs)
+                finally:
+                    output.flush()
         except BrokenPipeError:
-            # The interpreter flushes what is left when it ends, and would complain.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return EXIT_CODE
+        except _Unwritable as error:
+            message = f"Standard output cannot be written: {error}."
+            _discard_output()
+        except MemoryError:
+            message = "Memory ran out; this takes more than there is."
+        print(f"error: {message}", file=sys.stderr)
+        return 1
 
     return wrapper
+
+
+def _discard_output() -> None:
+    """The interpreter flushes what is left when it ends, and would complain."""
+    with suppress(AttributeError, OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

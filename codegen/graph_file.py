@@ -24,6 +24,7 @@ from codegen.flatbuffer import (
     read,
 )
 from codegen.graph_sizes import GraphSizes, Point
+from codegen.regular_file import open_regular
 from codegen.vocabulary import MAX_RANK, DType, Storage
 
 VERSION = 1
@@ -57,6 +58,7 @@ GRAPH_FIELDS: dict[int, Field] = {
     7: String(),
     8: _SYMBOL,
     9: _SIZE_EXPR,
+    10: Vector(1),
 }
 
 _DTYPES: list[DType] = list(DType)
@@ -78,7 +80,7 @@ def read_calls(path: Path) -> list[Call]:
 
     Raises MalformedBuffer for a damaged one, OSError.
     """
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         head = stream.read(12)
         if len(head) < 12 or head[8:12] != IDENTIFIER:
             raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")

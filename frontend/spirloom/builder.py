@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from spirloom.budget import Budget
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
@@ -14,12 +15,14 @@ from spirloom.ops import OpLibrary
 class Builder:
     """Appends nodes to a graph. `name` is the source node whose parts are being built.
 
-    `makers` has the node that makes each tensor.
+    `makers` has the node that makes each tensor; `budget` counts the constants.
     """
 
-    def __init__(self, library: OpLibrary, graph: Graph) -> None:
+    def __init__(self, library: OpLibrary, graph: Graph, budget: Budget | None = None) -> None:
         self.library = library
         self.graph = graph
+        self.budget = budget or Budget(model_bytes=0)
+        self._permuted: dict[tuple[Tensor, tuple[int, ...]], Tensor] = {}
         self.name = ""
         self.makers: dict[Tensor, Node] = {}
 
@@ -43,14 +46,19 @@ class Builder:
 
     def constant(self, values: Array) -> Tensor:
         """A constant of a type Spirloom has."""
-        return constant(f"{self.name}.constant", values)
+        return self._held(constant(f"{self.name}.constant", values))
+
+    def _held(self, made: Tensor) -> Tensor:
+        assert made.data is not None
+        self.budget.hold(made.data)
+        return made
 
     def view(self, x: Tensor, size: Sequence[int]) -> Tensor:
         """The same elements in another shape."""
         if x.shape == tuple(size):
             return x
         if x.data is not None and x.data.size == prod(size) and min(size, default=0) >= 0:
-            return constant(x.name, x.data.reshape(tuple(size)))
+            return self._held(constant(x.name, x.data.reshape(tuple(size))))
         return self.emit("aten.view", x=x, size=tuple(size))
 
     def permute(self, x: Tensor, dims: Sequence[int]) -> Tensor:
@@ -58,7 +66,11 @@ class Builder:
         if list(dims) == list(range(len(x.shape))):
             return x
         if x.data is not None and sorted(dims) == list(range(len(x.shape))):
-            return constant(x.name, np.transpose(x.data, tuple(dims)))
+            key = (x, tuple(dims))
+            if key not in self._permuted:
+                self.budget.check(x.shape, x.data.itemsize)
+                self._permuted[key] = self._held(constant(x.name, np.transpose(x.data, key[1])))
+            return self._permuted[key]
         return self.emit("aten.permute", x=x, dims=tuple(dims))
 
     def pad(self, x: Tensor, before: Sequence[int], after: Sequence[int], value: float) -> Tensor:
@@ -79,7 +91,9 @@ class Builder:
         if (start, end, step) == (0, x.shape[dim], 1):
             return x
         if x.data is not None:
-            return constant(x.name, x.data[(slice(None),) * dim + (slice(start, end, step),)])
+            part = x.data[(slice(None),) * dim + (slice(start, end, step),)]
+            self.budget.check(part.shape, part.itemsize)
+            return self._held(constant(x.name, part))
         return self.emit("aten.slice.Tensor", x=x, dim=dim, start=start, end=end, step=step)
 
     def cat(self, parts: Sequence[Tensor], dim: int) -> Tensor:
@@ -88,6 +102,7 @@ class Builder:
             return parts[0]
         known = [part.data for part in parts if part.data is not None]
         if len(known) == len(parts):
+            self.budget.check([sum(a.size for a in known)], known[0].itemsize)
             return self.constant(np.concatenate(known, axis=dim))
         return self.emit("aten.cat", tensors=tuple(parts), dim=dim)
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spirloom.text import shown
+
 
 class ImportFailure(Exception):
-    """Bad input (a model, a file, an option). The message is for the user; it names the remedy."""
+    """Bad input (a model, a file, an option). The message is for the user; it names the remedy.
+
+    It quotes what was read, and so is made safe to print; each argument is a line.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(shown, lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,5 +33,5 @@ class NodesUnsupported(ImportFailure):
     """A model with nodes that cannot be imported: all of them."""
 
     def __init__(self, message: str, problems: tuple[NodeProblem, ...]) -> None:
-        super().__init__(message)
+        super().__init__(message, *(f"  {problem}" for problem in problems))
         self.problems = problems

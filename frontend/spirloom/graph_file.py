@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 import flatbuffers  # type: ignore[import-untyped]
 
 from codegen.graph_file import IDENTIFIER, VERSION
 from codegen.graph_sizes import INFERRED
+from codegen.regular_file import replaced_together
 from spirloom import schema_bindings as fb
+from spirloom.constants_file import ALIGNMENT, Section, bytes_of
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Storage, Tensor
 from spirloom.sizes import SizeExpr, Symbol, Varying
-
-ALIGNMENT = 64
 
 # By number in the file.
 DTYPES: tuple[DType, ...] = tuple(DType)
@@ -28,46 +25,36 @@ STORAGES: tuple[Storage | None, ...] = (None, *Storage)
 
 def to_bytes(graph: Graph) -> bytes:
     """A whole .slg file, constants included."""
-    header, constants = _encode(graph, None)
+    header, section = _encode(graph, None)
     stream = io.BytesIO()
     stream.write(header)
-    _write_constants(stream, constants)
+    section.write(stream)
     return stream.getvalue()
 
 
 def save(graph: Graph, path: Path, external_data: bool = False) -> None:
     """Writes the file, and `<file name>.data` with the constants beside it if asked to.
 
-    Nothing half-written is ever seen under the final names.
+    Nothing half-written is ever seen under the final names. Both are written before either takes
+    its name; whoever meets one new and one old file can tell by the digest in both.
     """
     data_path = path.with_name(path.name + ".data")
-    header, constants = _encode(graph, data_path.name if external_data else None)
+    header, section = _encode(graph, data_path.name if external_data else None)
     try:
-        if external_data:
-            with replaced(data_path) as stream:
-                _write_constants(stream, constants)
-        with replaced(path) as stream:
-            stream.write(header)
+        with replaced_together([data_path, path] if external_data else [path]) as streams:
+            if external_data:
+                section.write_file(streams[0])
+            streams[-1].write(header)
             if not external_data:
-                _write_constants(stream, constants)
+                section.write(streams[-1])
     except OSError as error:
-        raise ImportFailure(f"Cannot write {path}: {error.strerror or error}.") from error
+        raise ImportFailure(
+            f"Cannot write {error.filename or path}: {error.strerror or error}."
+        ) from error
 
 
-@contextmanager
-def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A stream to a temporary file that takes the name `path` when the block ends well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as stream:
-            yield stream
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, list[Array]]:
-    """The padded FlatBuffer, and the constants in file order."""
+def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, Section]:
+    """The padded FlatBuffer, and the constants."""
     tensors = graph.tensors()
     index = {tensor: i for i, tensor in enumerate(tensors)}
     pool = _ConstantPool()
@@ -83,10 +70,12 @@ def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, list[Array
     root.producer = graph.producer
     root.symbols = [_symbol(symbol) for symbol in graph.symbols] or None
     root.sizes = sizes.entries or None
+    section = Section.of(pool.arrays)
+    root.constantsDigest = section.digest
     builder = flatbuffers.Builder(1 << 16)
     builder.FinishSizePrefixed(root.Pack(builder), file_identifier=IDENTIFIER)
     header = bytes(builder.Output())
-    return header + b"\0" * (-len(header) % ALIGNMENT), pool.arrays
+    return header + b"\0" * (-len(header) % ALIGNMENT), section
 
 
 class _ConstantPool:
@@ -99,7 +88,7 @@ class _ConstantPool:
         self._end = 0
 
     def add(self, data: Array) -> int:
-        digest = hashlib.blake2b(data.tobytes(), digest_size=32).digest()
+        digest = hashlib.blake2b(bytes_of(data), digest_size=32).digest()
         if digest not in self._seen:
             entry = fb.ConstantT()
             entry.offset = self._end
@@ -147,12 +136,6 @@ def _symbol(symbol: Symbol) -> fb.SymbolT:
     result = fb.SymbolT()
     result.name, result.least, result.greatest = symbol.name, symbol.least, symbol.greatest
     return result
-
-
-def _write_constants(stream: IO[bytes], constants: list[Array]) -> None:
-    for data in constants:
-        stream.write(data.tobytes())
-        stream.write(b"\0" * (-data.nbytes % ALIGNMENT))
 
 
 def _tensor(tensor: Tensor, constant: int, sizes: _SizePool) -> fb.TensorT:

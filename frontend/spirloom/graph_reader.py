@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from math import prod
 from pathlib import Path
@@ -12,9 +13,11 @@ import numpy as np
 
 from codegen.flatbuffer import MalformedBuffer, verify
 from codegen.graph_file import GRAPH_FIELDS, IDENTIFIER, VERSION
+from codegen.regular_file import open_regular
 from spirloom import schema_bindings as fb
+from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
 from spirloom.errors import ImportFailure
-from spirloom.graph_file import ALIGNMENT, DTYPES, STORAGES
+from spirloom.graph_file import DTYPES, STORAGES
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, Node, Tensor
 from spirloom.varying.reader import SizeReader
@@ -25,11 +28,16 @@ MAX_ELEMENTS = 1 << 48
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
-def load(path: Path) -> Graph:
-    """The graph of a file; constants are mapped, not read. Raises ImportFailure."""
+def load(path: Path, check: bool = False) -> Graph:
+    """The graph of a file; constants are mapped, not read. Raises ImportFailure.
+
+    `check`: they are read, and must have the digest that the graph states.
+    """
     try:
-        data = _map(path)
-        return _Reader(path, data).graph()
+        reader = _Reader(path, _map(path))
+        if check:
+            reader.check_constants()
+        return reader.graph()
     except OSError as error:
         raise ImportFailure(f"Cannot read {error.filename or path}: {error.strerror}.") from error
     except MalformedBuffer as error:
@@ -40,8 +48,8 @@ def load(path: Path) -> Graph:
 
 
 def _map(path: Path) -> Any:
-    with path.open("rb") as stream:
-        if path.stat().st_size == 0:
+    with open_regular(path) as stream:
+        if os.fstat(stream.fileno()).st_size == 0:
             return b""
         return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
@@ -55,6 +63,7 @@ class _Reader:
         self._root = fb.GraphT.InitFromObj(fb.Graph.GetRootAs(self._buffer, 4))
         if self._root.version != VERSION:
             raise MalformedBuffer(f"its version is {self._root.version}, not {VERSION}")
+        self._digest = bytes(_list(self._root.constantsDigest))
         self._constants = self._constant_section(data, 4 + size)
         self._sizes = SizeReader(self._root)
 
@@ -71,9 +80,24 @@ class _Reader:
         if not name:
             start = end + -end % ALIGNMENT
             return np.frombuffer(data, dtype=np.uint8)[start:]
+        if len(self._digest) != DIGEST_BYTES:
+            raise MalformedBuffer(
+                f"it does not tell the digest of its constants, which are in the file {name!r}"
+            )
         if name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
             raise MalformedBuffer(f"its constants file {name!r} is not a bare file name")
-        return np.frombuffer(_map(self._path.with_name(name)), dtype=np.uint8)
+        file = self._path.with_name(name)
+        content = np.frombuffer(_map(file), dtype=np.uint8)
+        return section_of(file, content, self._path, self._digest)
+
+    def check_constants(self) -> None:
+        """Reads all constants."""
+        found = digest_of(self._constants)
+        if found != self._digest:
+            raise MalformedBuffer(
+                f"its constants have the digest {found.hex()}, and it says "
+                f"{self._digest.hex() or 'nothing about that'}"
+            )
 
     def graph(self) -> Graph:
         root = self._root

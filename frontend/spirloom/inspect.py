@@ -9,6 +9,7 @@ from spirloom.ir import Graph, Tensor
 from spirloom.memory_plan import MemoryPlan, plan_memory
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Varying
+from spirloom.text import shown
 
 
 def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
@@ -48,13 +49,14 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     """The description as lines of text; with `nodes`, one line for each node too."""
     facts = describe(graph, library)
-    lines = [f"producer    {facts['producer']}"]
+    lines = [f"producer    {shown(facts['producer'])}"]
     for key in ("inputs", "outputs"):
         for tensor in facts[key]:
-            shape = "×".join(tensor.get("dims", map(str, tensor["shape"]))) or "scalar"
+            shape = shown("×".join(tensor.get("dims", map(str, tensor["shape"]))) or "scalar")
+            name, dtype = shown(tensor["name"]), tensor["dtype"]
             between = f"  in {tensor['range']}" if "range" in tensor else ""
-            lines.append(f"{key[:-1]:<11} {tensor['name']}  {tensor['dtype']}  {shape}{between}")
-    lines += [f"size        {symbol}" for symbol in graph.symbols]
+            lines.append(f"{key[:-1]:<11} {name}  {dtype}  {shape}{between}")
+    lines += [f"size        {shown(str(symbol))}" for symbol in graph.symbols]
     parameters = facts["parameters"]
     lines.append(
         f"parameters  {parameters['elements']:,} in {parameters['tensors']} tensors, "
@@ -62,10 +64,10 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     )
     lines.append(f"memory      {_memory(facts['memory'])}")
     lines.append(f"nodes       {facts['nodes']}")
-    width = max(map(len, facts["ops"]), default=0)
+    width = max((len(shown(op)) for op in facts["ops"]), default=0)
     for op, count in facts["ops"].items():
         note = "  (no such operator in op_specs/)" if op in facts["missing_ops"] else ""
-        lines.append(f"  {op:<{width}}  {count:>4}{note}")
+        lines.append(f"  {shown(op):<{width}}  {count:>4}{note}")
     if nodes:
         lines += _node_lines(graph, plan_memory(graph, library))
     return "\n".join(lines)
@@ -86,7 +88,8 @@ def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
     for index, node in enumerate(graph.nodes):
         operands = ", ".join(str(t) for t in node.inputs())
         results = ", ".join(f"{t} @ {offsets[t]}" if t in offsets else str(t) for t in node.outputs)
-        lines.append(f"{index:>3}  {node.op}  {operands} → {results}  ({node.name})")
+        line = f"{index:>3}  {node.op}  {operands} → {results}  ({node.name})"
+        lines.append(shown(line))
     return lines
 
 
@@ -104,5 +107,5 @@ def summary(graph: Graph) -> str:
     constants = {id(t.data): t for t in graph.tensors() if t.data is not None}.values()
     elements = sum(t.size // t.dtype.numpy.itemsize for t in constants)
     size = _bytes(sum(t.size for t in constants))
-    sizes = "".join(f", {symbol}" for symbol in graph.symbols)
+    sizes = "".join(f", {shown(str(symbol))}" for symbol in graph.symbols)
     return f"{len(graph.nodes)} nodes, {elements:,} parameters ({size}){sizes}"

@@ -28,7 +28,7 @@ class OpLibrary:
         try:
             self._ops = load_library(list(spec_dirs), list(template_dirs)).ops
         except SpecError as error:
-            raise ImportFailure(str(error)) from error
+            raise ImportFailure(*str(error).splitlines()) from error
 
     def names(self) -> list[str]:
         """All operators, sorted."""

@@ -228,6 +228,39 @@ def test_closed_pipe_ends_quietly(arguments: str) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+COMMANDS_THAT_PRINT = (
+    "--help", "--version", "ops", "ops --onnx", "import --help", "inspect GRAPH",
+    "inspect --json GRAPH", "import MODEL -o GRAPH --dim batch=1", "cases --help",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", COMMANDS_THAT_PRINT)
+def test_a_full_output_is_an_error(tmp_path: Path, arguments: str) -> None:
+    path, out = saved(small_network(), tmp_path), str(tmp_path / "m.slg")
+    if "inspect" in arguments:
+        assert main(["import", path, "-o", out, "--dim", "batch=1"]) == 0
+    given = [{"MODEL": path, "GRAPH": out}.get(word, word) for word in arguments.split()]
+    for redirection, reason in (("/dev/full", "No space left on device"), ("&-", "it is closed")):
+        script = f'exec "$@" >{redirection}'
+        program = "from spirloom.cli import main; raise SystemExit(main())"
+        command = ["/bin/sh", "-c", script, "sh", sys.executable, "-c", program, *given]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        expected = f"error: Standard output cannot be written: {reason}.\n"
+        assert (done.returncode, done.stderr) == (1, expected)
+
+
+def test_too_little_memory_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.touch()
+    os.truncate(path, 1 << 30)
+    program = "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 30,) * 2)\n"
+    program += "from spirloom.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "import", str(path), "-o", str(tmp_path / "m")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = "error: Memory ran out; this takes more than there is.\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+
+
 def test_ops(capsys: pytest.CaptureFixture[str]) -> None:
     _, own, _ = run(capsys, "ops")
     _, foreign, _ = run(capsys, "ops", "--onnx")
@@ -325,11 +358,26 @@ def test_external_data_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ({"location": "/etc/passwd"}, "'/etc/passwd', which is not a file in the model's folder"),
         ({"location": "w.bin", "offset": "8", "length": "12"}, "needs 12 bytes at 8 of"),
         ({"location": "w.bin", "offset": "x"}, "has a malformed offset or length"),
+        ({"location": "w.bin", "offset": "-1"}, "needs 17 bytes at -1 of"),
+        ({"location": "w.bin", "length": "-2"}, "needs -2 bytes at 0 of"),
+        ({"location": "w.bin", "offset": "9" * 30}, f"bytes at {'9' * 30} of"),
+        ({"location": "w.bin", "offset": "9" * 5000}, "has a malformed offset or length"),
+        ({"location": "w.bin", "length": "9" * 30}, f"needs {'9' * 30} bytes at 0 of"),
+        ({"location": "w.bin", "length": "99999999999999"}, "w.bin, which has 16."),
+        ({"location": "w.bin\0"}, r"'w.bin\x00', which is not a file in the model's folder"),
+        ({"location": ""}, "'', which is not a file in the model's folder"),
+        ({"location": "."}, "'.', which is not a file in the model's folder"),
+        ({"location": "sub"}, "sub, which cannot be read: Is a directory"),
+        ({"location": "fifo"}, "fifo, which cannot be read: it is not a regular file"),
+        ({"location": "zero"}, "zero, which cannot be read: it is not a regular file"),
     ],
 )
 def test_bad_external_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], entries: dict[str, str], message: str
 ) -> None:
     (tmp_path / "w.bin").write_bytes(b"1234567890123456")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "fifo")
     code, _, err = run(capsys, "import", external(tmp_path, **entries), "-o", str(tmp_path / "m"))
     assert code == 1 and message in err

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random as python_random
+import signal
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +16,8 @@ from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def small_graph() -> Graph:
@@ -67,6 +73,131 @@ def test_external_data_lies_beside_the_graph(tmp_path: Path) -> None:
     data.unlink()
     with pytest.raises(ImportFailure, match=r"Cannot read .*g\.slg\.data: No such file"):
         graph_reader.load(path)
+
+
+def other_graph() -> Graph:
+    """The small graph, trained again: other weights of the same shapes."""
+    graph = small_graph()
+    for tensor in graph.tensors():
+        if tensor.data is not None:
+            tensor.data = tensor.data + 1
+    return graph
+
+
+def constants_of(path: Path) -> list[float]:
+    tensors = graph_reader.load(path, check=True).tensors()
+    return [float(t.data.sum()) for t in tensors if t.data is not None]
+
+
+def test_graph_and_constants_of_two_imports_are_refused(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.slg", tmp_path / "new.slg"
+    graph_file.save(small_graph(), old, external_data=True)
+    graph_file.save(other_graph(), new, external_data=True)
+    assert constants_of(old) == [15, 1] and constants_of(new) == [21, 3]
+    data = tmp_path / "old.slg.data"
+    data.write_bytes((tmp_path / "new.slg.data").read_bytes())
+    with pytest.raises(ImportFailure) as error:
+        graph_reader.load(old)
+    digests = [graph_file._encode(g, None)[1].digest.hex() for g in (small_graph(), other_graph())]
+    assert str(error.value) == (
+        f"{old} and {data} do not belong together: the graph was written with constants of the "
+        f"digest {digests[0]}, the file holds those of {digests[1]}. Put the file that was written "
+        "with the graph beside it, or import the model again."
+    )
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from spirloom import graph_file
+from tests.frontend.test_graph_file import other_graph
+replace = pathlib.Path.replace
+def replace_and_die(self, target):
+    replace(self, target)
+    os.kill(os.getpid(), signal.SIGKILL)
+pathlib.Path.replace = replace_and_die
+graph_file.save(other_graph(), pathlib.Path(sys.argv[1]), external_data=True)
+"""
+FULL_DISK = """
+import pathlib, resource, sys
+from spirloom import graph_file
+from tests.frontend.test_graph_file import other_graph
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+graph_file.save(other_graph(), pathlib.Path(sys.argv[1]), external_data=True)
+"""
+
+
+def save_elsewhere(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'frontend'}"}
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "limit", [0, 100, 200]
+)  # bytes: in the constants, at the graph's start, in it
+def test_a_full_disk_leaves_the_old_pair(tmp_path: Path, limit: int) -> None:
+    path = tmp_path / "g.slg"
+    graph_file.save(small_graph(), path, external_data=True)
+    done = save_elsewhere(FULL_DISK, str(path), str(limit))
+    assert f"ImportFailure: Cannot write {path}: File too large." in done.stderr
+    assert constants_of(path) == [15, 1]
+    assert sorted(os.listdir(tmp_path)) == ["g.slg", "g.slg.data"]
+
+
+def test_a_pair_cut_apart_by_a_kill_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g.slg"
+    graph_file.save(small_graph(), path, external_data=True)
+    assert save_elsewhere(KILLED, str(path)).returncode == -signal.SIGKILL
+    with pytest.raises(ImportFailure, match="do not belong together"):
+        graph_reader.load(path)
+    graph_file.save(other_graph(), path, external_data=True)
+    assert constants_of(path) == [21, 3]
+    assert sorted(os.listdir(tmp_path)) == ["g.slg", "g.slg.data"]
+
+
+@pytest.mark.parametrize("size", [0, 10, 128, 191])
+def test_constants_cut_short_are_refused(tmp_path: Path, size: int) -> None:
+    path, data = tmp_path / "g.slg", tmp_path / "g.slg.data"
+    graph_file.save(small_graph(), path, external_data=True)
+    assert data.stat().st_size == 192
+    os.truncate(data, size)
+    with pytest.raises(ImportFailure, match=rf"g\.slg\.data is damaged or cut short: {size} bytes"):
+        graph_reader.load(path)
+
+
+def test_a_graph_without_a_digest_takes_no_other_file(tmp_path: Path) -> None:
+    path = tmp_path / "g.slg"
+    graph_file.save(small_graph(), path, external_data=True)
+    digest = graph_file._encode(small_graph(), None)[1].digest
+    content = path.read_bytes()
+    place = content.index(digest) - 4
+    assert content[place : place + 4] == struct.pack("<I", 16)
+    path.write_bytes(content[:place] + struct.pack("<I", 0) + content[place + 4 :])
+    with pytest.raises(ImportFailure, match="does not tell the digest .* the file 'g.slg.data'"):
+        graph_reader.load(path)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_changed_constants_are_found_when_asked_for(tmp_path: Path, external: bool) -> None:
+    path = tmp_path / "g.slg"
+    graph_file.save(small_graph(), path, external)
+    holder = tmp_path / "g.slg.data" if external else path
+    content = holder.read_bytes()
+    holder.write_bytes(content.replace(struct.pack("<2f", 1, 2), struct.pack("<2f", 1, 3)))
+    assert holder.read_bytes() != content
+    graph_reader.load(path)
+    with pytest.raises(ImportFailure, match="its constants have the digest"):
+        graph_reader.load(path, check=True)
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    path, data = tmp_path / "g.slg", tmp_path / "g.slg.data"
+    graph_file.save(small_graph(), path, external_data=True)
+    data.unlink()
+    os.mkfifo(data)
+    for file, culprit in ((path, data), (data, data)):
+        with pytest.raises(ImportFailure, match=f"Cannot read {culprit}: it is not a regular file"):
+            graph_reader.load(file)
 
 
 def test_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:

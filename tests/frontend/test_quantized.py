@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import NodeProto
-from onnx.mapping import NP_TYPE_TO_TENSOR_TYPE
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.onnx.dtypes import onnx_type
 from spirloom.ops import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node
@@ -23,7 +23,7 @@ def run(
     constants: dict[str, Array],
     opset: int = 13,
 ) -> Array:
-    kind = NP_TYPE_TO_TENSOR_TYPE[x.dtype]
+    kind = onnx_type(x.dtype)
     graph = imported(
         model([made], {"x": x.shape}, constants, dtype=kind, opset=opset), library, folder
     )

@@ -8,6 +8,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
+#include "tests/unit/graph_file_builder.h"
 
 namespace {
 
@@ -76,8 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     Require(!graph.status().message().empty());
   }
-  // The same bytes as graph and as its constants file.
-  const auto with_file = spirloom::graph::ParseGraph(file, file);
-  if (with_file.ok()) CheckGraph(*with_file);
+  // The same bytes as graph and as its constants file, as they are and with the right end.
+  const std::vector<std::byte> bytes(file.begin(), file.end());
+  for (const auto& constants : {bytes, spirloom::graph::ConstantsFile(bytes, {})}) {
+    const auto with_file = spirloom::graph::ParseGraph(file, constants);
+    if (with_file.ok()) CheckGraph(*with_file);
+  }
   return 0;
 }

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from spirloom.casegen import case_pack
 from spirloom.errors import ImportFailure
-from spirloom.graph_file import replaced
 from spirloom.ops import OpLibrary
 
+from codegen.regular_file import replaced
 from tests.onnx_suite.operators import operators_text
 from tests.onnx_suite.outcome import outcomes
 from tests.onnx_suite.table import read_passed, render
@@ -57,7 +57,7 @@ def main() -> int:
             print(f"{len(gone)} cases do not pass any more: {', '.join(gone)}", file=sys.stderr)
             return 1
     if arguments.cases:
-        with replaced(arguments.cases) as stream:
+        with replaced(arguments.cases, durable=False) as stream:
             stream.write(case_pack.to_bytes(case for outcome in found for case in outcome.runs))
     with replaced(arguments.page) as stream:
         stream.write(page.encode())

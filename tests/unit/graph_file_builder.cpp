@@ -1,5 +1,8 @@
 #include "tests/unit/graph_file_builder.h"
 
+#include <string_view>
+#include <utility>
+
 #include "schema/graph_generated.h"
 
 namespace spirloom::graph {
@@ -80,16 +83,31 @@ std::vector<std::byte> FileGraph::Write() const {
   const auto size_vector = builder.CreateVector(size_offsets);
   Offset<flatbuffers::String> file_name;
   if (!constants_file.empty()) file_name = builder.CreateString(constants_file);
+  Offset<flatbuffers::Vector<uint8_t>> digest;
+  if (constants_digest.has_value()) {
+    digest = builder.CreateVector(constants_digest->data(), constants_digest->size());
+  }
   schema::FinishSizePrefixedGraphBuffer(
       builder, schema::CreateGraph(builder, version, tensor_vector, constant_vector, node_vector,
                                    input_vector, output_vector, file_name, /*producer=*/0,
-                                   symbol_vector, size_vector));
+                                   symbol_vector, size_vector, digest));
   const auto* data = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   std::vector<std::byte> file(data, data + builder.GetSize());
   file.resize((file.size() + 63) / 64 * 64);
   if (constants_file.empty()) {
     file.insert(file.end(), constant_section.begin(), constant_section.end());
   }
+  return file;
+}
+
+std::vector<std::byte> ConstantsFile(std::vector<std::byte> section,
+                                     const std::array<uint8_t, 16>& digest) {
+  const size_t size = section.size();
+  std::vector<std::byte> file = std::move(section);
+  for (const char letter : std::string_view("SLGDATA1")) file.push_back(std::byte(letter));
+  for (int i = 0; i < 8; ++i) file.push_back(static_cast<std::byte>(size >> (8 * i)));
+  for (const uint8_t byte : digest) file.push_back(std::byte{byte});
+  file.resize(size + 64);
   return file;
 }
 

@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_TESTS_UNIT_GRAPH_FILE_BUILDER_H_
 #define SPIRLOOM_TESTS_UNIT_GRAPH_FILE_BUILDER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,6 +46,7 @@ struct FileGraph {
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
   std::string constants_file;
+  std::optional<std::array<uint8_t, 16>> constants_digest = std::nullopt;
   std::vector<std::byte> constant_section;
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;
@@ -72,6 +74,10 @@ struct FileGraph {
   // The bytes of the file, starting at an address that is a multiple of 8.
   std::vector<std::byte> Write() const;
 };
+
+// The bytes of a constants file: `section`, and an end that states `digest`.
+std::vector<std::byte> ConstantsFile(std::vector<std::byte> section,
+                                     const std::array<uint8_t, 16>& digest);
 
 Arg NoneArg();
 Arg TensorArg(uint32_t tensor);

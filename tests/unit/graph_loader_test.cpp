@@ -228,26 +228,72 @@ TEST(GraphLoader, MessagesAreSafeToPrint) {
   EXPECT_LT(message.size(), 300u);
 }
 
+constexpr std::array<uint8_t, 16> kDigest{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 1};
+
+void WriteFile(const std::string& path, const std::vector<std::byte>& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
 TEST(GraphLoader, FindsTheConstantsFileBesideTheGraph) {
   FileGraph file = SmallGraph();
   file.constants_file = "loader_test.weights";
-  const std::string folder = testing::TempDir();
+  file.constants_digest = kDigest;
+  const std::string graph = testing::TempDir() + "loader_test.slg";
+  const std::string weights = testing::TempDir() + "loader_test.weights";
   const std::vector<std::byte> bytes = file.Write();
-  std::ofstream(folder + "loader_test.slg", std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  std::remove((folder + "loader_test.weights").c_str());
-  const Status missing = LoadGraphFile(folder + "loader_test.slg").status();
+  WriteFile(graph, bytes);
+  std::remove(weights.c_str());
+  const Status missing = LoadGraphFile(graph).status();
   EXPECT_EQ(missing.code(), StatusCode::kNotFound);
   EXPECT_THAT(missing.message(), HasSubstr("loader_test.weights"));
-  const auto& section = file.constant_section;
-  std::ofstream(folder + "loader_test.weights", std::ios::binary)
-      .write(reinterpret_cast<const char*>(section.data()),
-             static_cast<std::streamsize>(section.size()));
-  Result<LoadedGraph> loaded = LoadGraphFile(folder + "loader_test.slg");
+  WriteFile(weights, ConstantsFile(file.constant_section, kDigest));
+  Result<LoadedGraph> loaded = LoadGraphFile(graph);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ(loaded->graph.constants[0].size(), 12u);
   EXPECT_EQ(ParseGraph(bytes).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(GraphLoader, RefusesTheConstantsOfAnotherGraph) {
+  FileGraph file = SmallGraph();
+  file.constants_file = "other.weights";
+  file.constants_digest = kDigest;
+  const std::string graph = testing::TempDir() + "other.slg";
+  WriteFile(graph, file.Write());
+  std::array<uint8_t, 16> other = kDigest;
+  other.back() = 0xf0;
+  WriteFile(testing::TempDir() + "other.weights", ConstantsFile(file.constant_section, other));
+  const Status refused = LoadGraphFile(graph).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidFile);
+  EXPECT_EQ(refused.message(),
+            "Graph and constants file 'other.weights' do not belong together: the graph was "
+            "written with constants of the digest 0123456789abcdef0100000000000000, the file holds "
+            "those of 0123456789abcdef01000000000000f0. Put the file that was written with the "
+            "graph beside it, or import the model again.\n - While reading " +
+                graph + ".");
+  file.constants_digest.reset();
+  EXPECT_THAT(ParseGraph(file.Write(), ConstantsFile({}, other)).status().message(),
+              HasSubstr("Graph does not tell the digest of the constants in its file 'other.w"));
+}
+
+TEST(GraphLoader, RefusesConstantsCutShort) {
+  FileGraph file = SmallGraph();
+  file.constants_file = "weights";
+  file.constants_digest = kDigest;
+  const std::vector<std::byte> graph = file.Write();
+  const std::vector<std::byte> whole = ConstantsFile(file.constant_section, kDigest);
+  ASSERT_TRUE(ParseGraph(graph, whole).ok());
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const Status refused = ParseGraph(graph, std::span(whole).first(size)).status();
+    EXPECT_THAT(refused.message(), HasSubstr("'weights' of " + std::to_string(size) +
+                                             " bytes is damaged or cut short."));
+  }
+  for (size_t i = whole.size() - 64; i < whole.size() - 32; ++i) {  // magic, size and digest
+    std::vector<std::byte> damaged = whole;
+    damaged[i] ^= std::byte{1};
+    EXPECT_FALSE(ParseGraph(graph, damaged).ok()) << i;
+  }
 }
 
 TEST(GraphLoader, RefusesConstantsFilesElsewhere) {

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from codegen import load_library
+from codegen.regular_file import replaced
 from spirloom.casegen import case_pack
 from spirloom.casegen.make import cases_of
-from spirloom.graph_file import replaced
 
 DESCRIPTION = """\
 Makes test cases for every variant of the operators: inputs, a graph file of one node, and what the
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     ops = [op for name, op in sorted(library.ops.items()) if arguments.op in (None, name)]
     cases = [case for op in ops for case in cases_of(op)]
     packed = case_pack.to_bytes(cases)
-    with replaced(arguments.out) as stream:
+    with replaced(arguments.out, durable=False) as stream:
         stream.write(packed)
     print(f"{len(cases)} cases of {len(ops)} operators, {len(packed) / 1e6:.1f} MB")
     return 0

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from codegen.regular_file import open_regular, writable
 from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ def add_parser(commands: Any) -> None:
         help="put the constants in a file beside the graph, MODEL.slg.data",
     )
     parser.add_argument(
+        "--constants-limit",
+        type=int,
+        default=1024,
+        metavar="MIB",
+        help="memory for constants that are computed at import, beyond eight times that of the "
+        "model (default: %(default)s)",
+    )
+    parser.add_argument(
         "--no-optimize", action="store_true", help="keep the nodes as the model has them"
     )
     parser.add_argument(
@@ -115,7 +124,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     def make(sizes: Mapping[str, int]) -> Graph:
         sized = replace(shapes, dims={**shapes.dims, **sizes})
-        graph = import_model(arguments.model, library, sized, fixed, arguments.float64_as_float32)
+        graph = import_model(
+            arguments.model,
+            library,
+            sized,
+            fixed,
+            arguments.float64_as_float32,
+            max(arguments.constants_limit, 0) << 20,
+        )
         optimize(graph, library, fp16=arguments.fp16, skip=skipped)
         for tensor in graph.tensors():
             tensor.storage = storage
@@ -133,6 +149,10 @@ def _check_output(model: Path, output: Path) -> None:
         raise ImportFailure(f"{output} is a folder; -o wants the name of the file to write.")
     if not output.parent.is_dir():
         raise ImportFailure(f"Cannot write {output}: there is no folder {output.parent}.")
+    try:
+        writable(output)
+    except OSError as error:
+        raise ImportFailure(f"Cannot write {output}: {error.strerror}.") from error
     if output.exists() and model.exists() and output.samefile(model):
         raise ImportFailure(f"-o names the model itself, {model}; give the graph another name.")
 
@@ -207,9 +227,11 @@ def _fixed(texts: Sequence[str]) -> dict[str, Array]:
     fixed = {}
     for name, file in map(_pair, texts):
         try:
-            loaded = np.load(file, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise ImportFailure(f"Cannot read {file} as a NumPy array: {error}.") from error
+            with open_regular(Path(file)) as stream:
+                loaded = np.load(stream, allow_pickle=False)
+        except (OSError, ValueError, EOFError, MemoryError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ImportFailure(f"Cannot read {file} as a NumPy array: {reason}.") from error
         if not isinstance(loaded, np.ndarray):
             raise ImportFailure(f"{file} holds several arrays; --fix wants a .npy file with one.")
         fixed[name] = loaded

@@ -29,6 +29,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("graph", type=Path, metavar="MODEL.slg", help="the graph file")
     parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
     parser.add_argument("--nodes", action="store_true", help="list every node too")
+    parser.add_argument(
+        "--check", action="store_true", help="read all constants and compare them with their digest"
+    )
     parser.set_defaults(run=run)
 
 
@@ -37,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom import graph_reader, inspect
     from spirloom.ops import OpLibrary
 
-    graph = graph_reader.load(arguments.graph)
+    graph = graph_reader.load(arguments.graph, arguments.check)
     library = OpLibrary()
     if arguments.json:
         print(json.dumps(inspect.describe(graph, library), indent=2))

@@ -28,4 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return cli.run(arguments)
     except (CaseError, SpecError) as error:
-        raise ImportFailure(str(error)) from error
+        raise ImportFailure(*str(error).splitlines()) from error
+    except OSError as error:
+        path = error.filename or arguments.out
+        raise ImportFailure(f"Cannot write {path}: {error.strerror}.") from error

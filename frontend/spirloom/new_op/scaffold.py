@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Map
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from codegen import Arg, ArgType
+from codegen.regular_file import replaced_together
 from codegen.yaml_reader import Mapping, Scalar, SourceFile, read_yaml
 from spirloom.errors import ImportFailure
-from spirloom.graph_file import replaced
 from spirloom.new_op.spec_text import spec_text
 from spirloom.new_op.target import Target
 
@@ -70,10 +69,9 @@ def write(files: Map[Path, str]) -> None:
     try:
         for path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            streams = {path: stack.enter_context(replaced(path)) for path in files}
-            for path, text in files.items():
-                streams[path].write(text.encode())
+        with replaced_together(list(files)) as streams:
+            for stream, text in zip(streams, files.values(), strict=True):
+                stream.write(text.encode())
     except OSError as error:
         for path in filter(Path.is_file, files):
             path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -162,6 +163,10 @@ class NodeContext:
     def axes_argument(self, index: int = 1) -> list[int] | None:
         """Axes given as an attribute (older opsets) or as a constant input (newer ones)."""
         return self.integers("axes") if self.has("axes") else self.constant_ints(index)
+
+    def check_size(self, shape: Sequence[int], itemsize: int) -> None:
+        """Refuses a constant too large to make, before it is made."""
+        self.build.budget.check(shape, itemsize)
 
     def uses_output(self, index: int) -> bool:
         """Whether the model uses an output."""

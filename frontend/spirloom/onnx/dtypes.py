@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto
-from onnx.mapping import TENSOR_TYPE_TO_NP_TYPE
 
 from spirloom import interval
 from spirloom.interval import Interval
@@ -21,6 +20,25 @@ _DTYPES = {
     TensorProto.UINT8: DType.U8,
     TensorProto.BOOL: DType.B8,
 }
+
+# What ONNX's library has for this differs from version to version.
+_NUMPY: dict[int, type[np.generic]] = {
+    TensorProto.BOOL: np.bool_,
+    TensorProto.COMPLEX64: np.complex64,
+    TensorProto.COMPLEX128: np.complex128,
+    TensorProto.DOUBLE: np.float64,
+    TensorProto.FLOAT: np.float32,
+    TensorProto.FLOAT16: np.float16,
+    TensorProto.INT8: np.int8,
+    TensorProto.INT16: np.int16,
+    TensorProto.INT32: np.int32,
+    TensorProto.INT64: np.int64,
+    TensorProto.UINT8: np.uint8,
+    TensorProto.UINT16: np.uint16,
+    TensorProto.UINT32: np.uint32,
+    TensorProto.UINT64: np.uint64,
+}
+_ONNX = {np.dtype(known): onnx_type for onnx_type, known in _NUMPY.items()}
 
 
 def dtype_of(onnx_type: int) -> DType | None:
@@ -38,10 +56,15 @@ def type_name(onnx_type: int) -> str:
 
 def numpy_type(onnx_type: int) -> np.dtype[Any]:
     """The NumPy type of an ONNX element type."""
-    known = TENSOR_TYPE_TO_NP_TYPE.get(onnx_type)
-    if known is None or onnx_type in (TensorProto.STRING, TensorProto.BFLOAT16):
+    known = _NUMPY.get(onnx_type)
+    if known is None:
         raise Unsupported(f"the element type {type_name(onnx_type)} is not supported")
     return np.dtype(known)
+
+
+def onnx_type(dtype: np.dtype[Any]) -> int:
+    """The ONNX element type of a NumPy type; UNDEFINED if it has none."""
+    return _ONNX.get(dtype.newbyteorder("="), TensorProto.UNDEFINED)
 
 
 def narrow_type(dtype: np.dtype[Any]) -> DType:

@@ -30,15 +30,20 @@ def output_type(
     schema = _schema(ctx.op_type, min(ctx.opset, onnx.defs.onnx_opset_version()))
     if schema is None or not schema.outputs:
         return None
-    parameter = schema.outputs[min(index, len(schema.outputs) - 1)].typeStr
+    parameter = _type_of(schema.outputs[min(index, len(schema.outputs) - 1)])
     if parameter in _FIXED:
         return np.dtype(_FIXED[parameter])
     for i, found in enumerate(inputs if schema.inputs else ()):
         formal = schema.inputs[min(i, len(schema.inputs) - 1)]
-        if formal.typeStr == parameter and found is not None:
+        if _type_of(formal) == parameter and found is not None:
             return found
     named = [ctx.integer(name, 0) for name in ("to", "dtype") if ctx.has(name)]
     return numpy_type(named[0]) if named else None
+
+
+def _type_of(formal: Any) -> str:
+    """The type of a formal parameter; until ONNX 1.13 the field was called otherwise."""
+    return str(formal.type_str if hasattr(formal, "type_str") else formal.typeStr)
 
 
 @cache

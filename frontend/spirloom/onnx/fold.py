@@ -6,16 +6,12 @@ The evaluators are below folders/.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 import numpy as np
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.table import Unsupported
-
-# Larger results are left to the device, or refused.
-MAX_FOLDED_BYTES = 1 << 30
 
 Folder = Callable[[NodeContext, list[Array]], Array | Sequence[Array]]
 FOLDERS: dict[str, Folder] = {}
@@ -41,9 +37,3 @@ def fold(ctx: NodeContext, inputs: list[Array]) -> list[Array]:
     if isinstance(result, np.ndarray | np.generic):
         return [np.asarray(result)]
     return [np.asarray(r) for r in result]
-
-
-def check_size(shape: Sequence[int], itemsize: int) -> None:
-    """Refuses a result too large to hold."""
-    if any(d < 0 for d in shape) or prod(shape) * itemsize > MAX_FOLDED_BYTES:
-        raise Unsupported(f"it makes a constant of the impossible or huge shape {list(shape)}")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, defs
-from onnx.mapping import NP_TYPE_TO_TENSOR_TYPE
 
 from spirloom.ir import Tensor
+from spirloom.onnx.dtypes import onnx_type
 from spirloom.onnx.reader import DEFAULT_DOMAINS
 from spirloom.onnx.table import Value
 
@@ -80,7 +80,7 @@ def _type(value: Value | None) -> TypeProto:
     made = TypeProto()
     if value is not None:
         dtype = value.dtype.numpy if isinstance(value, Tensor) else value.dtype
-        made.tensor_type.elem_type = NP_TYPE_TO_TENSOR_TYPE[dtype.newbyteorder("=")]
+        made.tensor_type.elem_type = onnx_type(dtype)
         for size in value.shape:
             made.tensor_type.shape.dim.add().dim_value = size
     return made

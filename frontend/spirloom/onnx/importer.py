@@ -9,6 +9,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
+from spirloom.budget import DEFAULT_EXTRA, Budget
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
@@ -42,17 +43,20 @@ def import_model(
     shapes: Shapes,
     fixed: Mapping[str, Array] | None = None,
     float64_as_float32: bool = False,
+    constants_limit: int = DEFAULT_EXTRA,
 ) -> Graph:
     """The graph of an ONNX file, as written, before any pass. Raises ImportFailure.
 
     Inputs in `fixed` become constants of that value. Unless `float64_as_float32`, what float32
-    cannot compute as float64 does is refused.
+    cannot compute as float64 does is refused. Constants that are computed may take
+    `constants_limit` bytes beyond TIMES_THE_MODEL times what the model takes.
     """
     model = reader.read_model(path)
     fix_inputs(model, fixed or {})
     if float64_as_float32:
         to_float32(model)
-    return _Importer(path, model, library, shapes).run()
+    budget = Budget(model.ByteSize(), constants_limit)
+    return _Importer(path, model, library, shapes, budget).run()
 
 
 def supported_ops() -> list[str]:
@@ -62,7 +66,9 @@ def supported_ops() -> list[str]:
 
 
 class _Importer:
-    def __init__(self, path: Path, model: ModelProto, library: OpLibrary, shapes: Shapes) -> None:
+    def __init__(
+        self, path: Path, model: ModelProto, library: OpLibrary, shapes: Shapes, budget: Budget
+    ) -> None:
         self._path = path
         self._model = model
         self._opset = reader.opset_version(model)
@@ -70,9 +76,10 @@ class _Importer:
         inputs = read_inputs(model.graph, path, shapes)
         self._graph.inputs = [tensor for tensor, _ in inputs]
         self._narrowing = Narrowing(dict(inputs))
-        self._builder = Builder(library, self._graph)
+        self._budget = budget
+        self._builder = Builder(library, self._graph, budget)
         self._lifter = Lifter()
-        self._values = Values(model, self._graph.inputs)
+        self._values = Values(model, self._graph.inputs, budget)
         self._problems: list[tuple[NodeProto, str]] = []
         self._functions = Functions(model, self._opset)
         self._used = used_names(model.graph.node) | {info.name for info in model.graph.output}
@@ -103,6 +110,7 @@ class _Importer:
         problem = ""
         try:
             results = self._results(node, self._values.of(node.input))
+            self._hold(results)
         except (Unsupported, OpError) as error:
             problem = str(error)
         except MemoryError:
@@ -121,6 +129,13 @@ class _Importer:
         del self._graph.nodes[first:]
         for name in filter(None, node.output):
             self._values[name] = None
+
+    def _hold(self, results: Iterable[Held | None]) -> None:
+        for result in results:
+            if isinstance(result, tuple):
+                self._hold(result)
+            elif isinstance(result, np.ndarray):
+                self._budget.hold(result)
 
     def _has_converter(self, node: NodeProto) -> bool:
         ours = node.domain in reader.DEFAULT_DOMAINS and (
@@ -184,7 +199,7 @@ class _Importer:
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(_problem(node, reason) for node, reason in self._problems)
         first = f"{self._path}: {len(problems)} of {self._count} nodes cannot be imported:"
-        return NodesUnsupported("\n  ".join([first, *map(str, problems)]), problems)
+        return NodesUnsupported(first, problems)
 
     def _output(self, info: ValueInfoProto) -> Tensor:
         """The tensor of an output: its own, made by a node, and bearing the output's name."""
@@ -195,7 +210,7 @@ class _Importer:
             if isinstance(value, tuple):
                 raise Unsupported("it is a sequence; only tensors are supported")
             tensor = value if isinstance(value, Tensor) else self._builder.constant(narrowed(value))
-        except (Unsupported, Unknown) as error:
+        except (Unsupported, OpError, Unknown) as error:
             raise ImportFailure(f"Output '{info.name}' cannot be imported: {error}.") from error
         shared = tensor.data is not None or tensor in self._graph.inputs
         if shared or tensor.name != info.name:

@@ -26,6 +26,8 @@ def stacked(ctx: NodeContext, parts: Sequence[Value], axis: int) -> Value:
     if any(item.shape != shape for item in parts):
         raise Unsupported("the values it puts together differ in shape")
     if not any(isinstance(item, Tensor) for item in parts):
-        return np.asarray(np.stack([np.asarray(item) for item in parts], axis))
+        arrays = [np.asarray(item) for item in parts]
+        ctx.check_size([len(parts), *shape], arrays[0].itemsize)
+        return np.asarray(np.stack(arrays, axis))
     full = [*shape[:axis], 1, *shape[axis:]]
     return ctx.build.cat([ctx.build.view(ctx.lifted(item), full) for item in parts], axis)

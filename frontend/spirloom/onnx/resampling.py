@@ -72,6 +72,7 @@ def coordinates_of(ctx: NodeContext) -> str:
 
 def positions(ctx: NodeContext, axis: Axis) -> Array:
     """Where each output element lies in the input, in elements."""
+    ctx.check_size([axis.out], np.dtype(np.float64).itemsize)
     at = np.arange(axis.out, dtype=np.float64)
     mode = coordinates_of(ctx)
     centred = (at + 0.5) / axis.scale - 0.5

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from onnx import ModelProto, TensorProto, numpy_helper
 
+from spirloom.budget import Budget
 from spirloom.ir import Tensor
 from spirloom.onnx.guess import Guesses
 from spirloom.onnx.sequences import Held
@@ -20,7 +21,8 @@ class Unknown(Exception):
 class Values:
     """Values by name. Those of unsupported nodes are guessed, so that all problems are found."""
 
-    def __init__(self, model: ModelProto, inputs: list[Tensor]) -> None:
+    def __init__(self, model: ModelProto, inputs: list[Tensor], budget: Budget) -> None:
+        self._budget = budget
         self._guesses = Guesses(model, inputs)
         self._initializers: dict[str, TensorProto] = {}
         self._known: dict[str, Held | None] = {t.name: t for t in inputs}
@@ -59,4 +61,5 @@ class Values:
         except (ValueError, TypeError, KeyError) as error:
             raise Unsupported(f"the initializer '{name}' is damaged: {error}") from error
         array.flags.writeable = False
+        self._budget.hold_free(array)
         return array

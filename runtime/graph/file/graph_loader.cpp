@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/file/constants_file.h"
 #include "runtime/graph/file/file_access.h"
 #include "runtime/graph/file/graph_reader.h"
 
@@ -14,15 +15,6 @@ namespace {
 constexpr uint32_t kVersion = 1;
 constexpr size_t kConstantAlignment = 64;
 constexpr size_t kSizePrefixBytes = 4;
-
-// A path in the same folder: no separators, no "..".
-Status CheckBareName(const std::string& name) {
-  if (name == "." || name == ".." ||
-      name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
-    return InvalidFile({"constants_file (", Quote(name), ") is not a bare file name."});
-  }
-  return Status();
-}
 
 // The bytes of the size-prefixed FlatBuffer at the start of `file`.
 Result<std::span<const std::byte>> FlatBufferPart(std::span<const std::byte> file) {
@@ -71,15 +63,14 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
   }
   SPIRLOOM_TRY_ASSIGN(const schema::Graph* source, Verify(buffer));
   std::span<const std::byte> constants;
-  if (source->constants_file() != nullptr && source->constants_file()->size() > 0) {
-    const std::string name = source->constants_file()->str();
-    SPIRLOOM_TRY(CheckBareName(name));
+  SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(*source));
+  if (!name.empty()) {
     if (!constants_file.has_value()) {
       return Error(StatusCode::kInvalidArgument,
                    {"Graph keeps its constants in the file ", Quote(name),
                     ", which a graph loaded from memory cannot name."});
     }
-    constants = *constants_file;
+    SPIRLOOM_TRY_ASSIGN(constants, ConstantSection(*source, name, *constants_file));
   } else {
     const size_t start =
         (buffer.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
@@ -97,11 +88,11 @@ Result<LoadedGraph> LoadGraphFile(const std::string& path) {
   if (!source.ok()) return std::move(source).status().While(context);
   std::optional<MappedFile> constants_file;
   std::optional<std::span<const std::byte>> constants;
-  if ((*source)->constants_file() != nullptr && (*source)->constants_file()->size() > 0) {
-    const std::string name = (*source)->constants_file()->str();
-    SPIRLOOM_TRY(CheckBareName(name).While(context));
+  Result<std::string> name = ConstantsFileName(**source);
+  if (!name.ok()) return std::move(name).status().While(context);
+  if (!name->empty()) {
     const std::string folder = path.substr(0, path.find_last_of('/') + 1);
-    Result<MappedFile> opened = MappedFile::Open(folder + name);
+    Result<MappedFile> opened = MappedFile::Open(folder + *name);
     if (!opened.ok()) return std::move(opened).status().While(context);
     constants_file = std::move(opened).value();
     constants = constants_file->bytes();

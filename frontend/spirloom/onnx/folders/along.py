@@ -33,6 +33,7 @@ def _reduce(ctx: NodeContext, inputs: list[Array]) -> Array:
 @folds("CumSum")
 def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
     axis = ctx.axis(int(inputs[1].item()), inputs[0].ndim)
+    ctx.check_size(inputs[0].shape, inputs[0].itemsize)
     reverse = bool(ctx.integer("reverse", 0))
     x = np.flip(inputs[0], axis) if reverse else inputs[0]
     total = np.asarray(np.cumsum(x, axis=axis, dtype=x.dtype))
@@ -43,7 +44,11 @@ def _cumsum(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 @folds("MatMul")
 def _matmul(ctx: NodeContext, inputs: list[Array]) -> Array:
-    return np.asarray(np.matmul(inputs[0], inputs[1]))
+    a, b = inputs
+    columns = b.shape[-1:] if b.ndim > 1 else ()
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    ctx.check_size([*batch, *a.shape[-2:-1], *columns], a.itemsize)
+    return np.asarray(np.matmul(a, b))
 
 
 @folds("Einsum")

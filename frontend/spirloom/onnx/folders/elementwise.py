@@ -9,7 +9,7 @@ import numpy as np
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
-from spirloom.onnx.fold import check_size, folds
+from spirloom.onnx.fold import folds
 from spirloom.onnx.table import Unsupported
 
 _UNARY: dict[str, Callable[[Array], Array]] = {
@@ -53,12 +53,13 @@ _VARIADIC: dict[str, Callable[[Array, Array], Array]] = {
 @folds(*_UNARY)
 def _unary(ctx: NodeContext, inputs: list[Array]) -> Array:
     ctx.refuse_extra_outputs()
+    ctx.check_size(inputs[0].shape, inputs[0].itemsize)
     return _UNARY[ctx.op_type](inputs[0])
 
 
 @folds(*_BINARY)
 def _binary(ctx: NodeContext, inputs: list[Array]) -> Array:
-    check_size(np.broadcast_shapes(inputs[0].shape, inputs[1].shape), inputs[0].itemsize)
+    ctx.check_size(np.broadcast_shapes(inputs[0].shape, inputs[1].shape), inputs[0].itemsize)
     return _BINARY[ctx.op_type](inputs[0], inputs[1])
 
 
@@ -66,6 +67,7 @@ def _binary(ctx: NodeContext, inputs: list[Array]) -> Array:
 def _variadic(ctx: NodeContext, inputs: list[Array]) -> Array:
     result = inputs[0]
     for other in inputs[1:]:
+        ctx.check_size(np.broadcast_shapes(result.shape, other.shape), result.itemsize)
         result = _VARIADIC[ctx.op_type](result, other)
     return result
 
@@ -73,6 +75,7 @@ def _variadic(ctx: NodeContext, inputs: list[Array]) -> Array:
 @folds("Div")
 def _div(ctx: NodeContext, inputs: list[Array]) -> Array:
     a, b = inputs
+    ctx.check_size(np.broadcast_shapes(a.shape, b.shape), a.itemsize)
     if a.dtype.kind == "f":
         return np.divide(a, b)
     if not b.all():
@@ -84,6 +87,7 @@ def _div(ctx: NodeContext, inputs: list[Array]) -> Array:
 @folds("Mod")
 def _mod(ctx: NodeContext, inputs: list[Array]) -> Array:
     a, b = inputs
+    ctx.check_size(np.broadcast_shapes(a.shape, b.shape), a.itemsize)
     if a.dtype.kind != "f" and not b.all():
         raise Unsupported("it divides a constant integer by zero")
     return np.fmod(a, b) if ctx.integer("fmod", 0) else np.mod(a, b)
@@ -91,11 +95,14 @@ def _mod(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 @folds("Where")
 def _where(ctx: NodeContext, inputs: list[Array]) -> Array:
+    shape = np.broadcast_shapes(*(i.shape for i in inputs))
+    ctx.check_size(shape, inputs[1].itemsize)
     return np.where(inputs[0], inputs[1], inputs[2])
 
 
 @folds("Cast", "CastLike")
 def _cast(ctx: NodeContext, inputs: list[Array]) -> Array:
     target = numpy_type(ctx.integer("to", 0)) if len(inputs) == 1 else inputs[1].dtype
+    ctx.check_size(inputs[0].shape, np.dtype(target).itemsize)
     with np.errstate(over="ignore", invalid="ignore"):
         return inputs[0].astype(target)

@@ -7,7 +7,7 @@ from onnx import AttributeProto, numpy_helper
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import check_size, folds
+from spirloom.onnx.fold import folds
 from spirloom.onnx.table import Unsupported
 
 
@@ -34,7 +34,7 @@ def _constant_of_shape(ctx: NodeContext, inputs: list[Array]) -> Array:
     value = np.zeros(1, np.float32)
     if ctx.has("value"):
         value = np.asarray(numpy_helper.to_array(ctx.attribute("value").t)).reshape(-1)
-    check_size(shape, value.itemsize)
+    ctx.check_size(shape, value.itemsize)
     return np.full(shape, value[0], dtype=value.dtype)
 
 
@@ -44,5 +44,5 @@ def _range(ctx: NodeContext, inputs: list[Array]) -> Array:
     if delta == 0:
         raise Unsupported("its delta is 0")
     count = max(int(np.ceil((limit - start) / delta)), 0)
-    check_size([count], inputs[0].itemsize)
+    ctx.check_size([count], inputs[0].itemsize)
     return np.asarray(start + np.arange(count) * delta, dtype=inputs[0].dtype)

@@ -6,12 +6,13 @@ import numpy as np
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import check_size, folds
+from spirloom.onnx.fold import folds
 from spirloom.onnx.table import Unsupported
 
 
 @folds("Concat")
 def _concat(ctx: NodeContext, inputs: list[Array]) -> Array:
+    ctx.check_size([sum(i.size for i in inputs)], inputs[0].itemsize)
     return np.concatenate(inputs, axis=ctx.axis(ctx.integer("axis", 0), inputs[0].ndim))
 
 
@@ -19,7 +20,7 @@ def _concat(ctx: NodeContext, inputs: list[Array]) -> Array:
 def _expand(ctx: NodeContext, inputs: list[Array]) -> Array:
     target = tuple(int(d) for d in inputs[1].flat)
     shape = np.broadcast_shapes(inputs[0].shape, target)
-    check_size(shape, inputs[0].itemsize)
+    ctx.check_size(shape, inputs[0].itemsize)
     return np.array(np.broadcast_to(inputs[0], shape))
 
 
@@ -27,20 +28,24 @@ def _expand(ctx: NodeContext, inputs: list[Array]) -> Array:
 def _tile(ctx: NodeContext, inputs: list[Array]) -> Array:
     repeats = [int(r) for r in inputs[1].flat]
     shape = [d * r for d, r in zip(inputs[0].shape, repeats, strict=True)]
-    check_size(shape, inputs[0].itemsize)
+    ctx.check_size(shape, inputs[0].itemsize)
     return np.tile(inputs[0], repeats)
 
 
 @folds("Gather")
 def _gather(ctx: NodeContext, inputs: list[Array]) -> Array:
     axis = ctx.axis(ctx.integer("axis", 0), inputs[0].ndim)
-    return np.asarray(np.take(inputs[0], inputs[1].astype(np.int64), axis=axis))
+    x, places = inputs
+    shape = [*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]]
+    ctx.check_size(shape, x.itemsize)
+    return np.asarray(np.take(x, places.astype(np.int64), axis=axis))
 
 
 @folds("Slice")
 def _slice(ctx: NodeContext, inputs: list[Array]) -> Array:
     result = inputs[0]
     for axis, start, end, step in slices(ctx, result.shape):
+        ctx.check_size(result.shape, result.itemsize)
         result = np.take(result, range(start, end, step), axis=axis)
     return result
 
@@ -88,6 +93,7 @@ def split_sizes(ctx: NodeContext, length: int) -> list[int]:
 
 @folds("NonZero")
 def _non_zero(ctx: NodeContext, inputs: list[Array]) -> Array:
+    ctx.check_size([inputs[0].ndim, np.count_nonzero(inputs[0])], np.dtype(np.int64).itemsize)
     return np.array(np.nonzero(inputs[0]), dtype=np.int64)
 
 
@@ -95,6 +101,7 @@ def _non_zero(ctx: NodeContext, inputs: list[Array]) -> Array:
 def _scatter_nd(ctx: NodeContext, inputs: list[Array]) -> Array:
     if ctx.text("reduction", "none") != "none":
         raise Unsupported("its reduction is not supported")
+    ctx.check_size(inputs[0].shape, inputs[0].itemsize)
     result = inputs[0].copy()
     indices = inputs[1].reshape(-1, inputs[1].shape[-1])
     updates = inputs[2].reshape(len(indices), *result.shape[indices.shape[1] :])
@@ -105,5 +112,6 @@ def _scatter_nd(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 @folds("Trilu")
 def _trilu(ctx: NodeContext, inputs: list[Array]) -> Array:
+    ctx.check_size(inputs[0].shape, inputs[0].itemsize)
     diagonal = int(inputs[1].item()) if len(inputs) > 1 else 0
     return np.triu(inputs[0], diagonal) if ctx.integer("upper", 1) else np.tril(inputs[0], diagonal)

@@ -6,7 +6,6 @@ import numpy as np
 
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import check_size
 from spirloom.onnx.folders import moving, shapes
 from spirloom.onnx.table import Unsupported, converts
 
@@ -42,6 +41,7 @@ def slice_(ctx: NodeContext) -> Tensor:
         if step > 0:
             x = ctx.build.slice(x, axis, start, max(start, end), step)
         else:
+            ctx.check_size([len(range(start, end, step))], np.dtype(np.int64).itemsize)
             x = pick(ctx, x, axis, np.arange(start, end, step))
     return x
 
@@ -115,7 +115,7 @@ def pad(ctx: NodeContext) -> Tensor:
         return ctx.build.emit("aten.pad", x=x, pad=amounts, mode=modes[mode])
     # Beyond what PyTorch's pads reach, the rule goes on.
     for dim in (d for d in range(rank) if before[d] or after[d]):
-        check_size([x.shape[dim] + before[dim] + after[dim]], 8)
+        ctx.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
         indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]
         x = pick(ctx, x, dim, indices)
     return x

@@ -93,22 +93,6 @@ def bit_shift(ctx: NodeContext) -> Tensor:
     return ctx.build.emit(op, a=ctx.tensor(0), b=ctx.tensor(1))
 
 
-@converts("Pow")
-def power(ctx: NodeContext) -> Tensor:
-    x, exponent = ctx.tensor(0), ctx.value(1)
-    if isinstance(exponent, Tensor):
-        if exponent.dtype is not x.dtype:
-            exponent = ctx.build.emit("aten._to_copy", x=exponent, dtype=str(x.dtype))
-        return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=exponent)
-    if exponent.size == 1 and exponent.ndim <= len(x.shape):
-        if exponent.item() == 2:
-            return ctx.build.mul(x, x)
-        if exponent.item() == 0.5 and x.dtype is not DType.I32:
-            return ctx.build.emit("aten.sqrt", x=x)
-    values = ctx.build.constant(exponent.astype(x.dtype.numpy))
-    return ctx.build.emit("aten.pow.Tensor_Tensor", a=x, b=values)
-
-
 @converts("Max", "Min", "Sum", "Mean")
 def variadic(ctx: NodeContext) -> Tensor:
     op = {"Max": "aten.maximum", "Min": "aten.minimum"}.get(ctx.op_type, "aten.add.Tensor")

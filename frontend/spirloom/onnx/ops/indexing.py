@@ -66,6 +66,7 @@ def one_hot(ctx: NodeContext) -> Tensor:
     if indices.dtype is not DType.I32:
         indices = ctx.build.emit("aten._to_copy", x=indices, dtype="i32")
     indices = ctx.build.view(indices, [*indices.shape[:axis], 1, *indices.shape[axis:]])
+    ctx.check_size(depth, np.dtype(np.int32).itemsize)
     classes = np.arange(depth[0], dtype=np.int32).reshape(-1, *[1] * (rank - 1 - axis))
     off, on = (ctx.build.constant(v) for v in narrowed(values.reshape(2, 1)))
     for counted in (classes, classes - depth[0]):  # negative ones count from the end

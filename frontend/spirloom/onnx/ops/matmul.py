@@ -6,9 +6,12 @@ from math import prod
 
 import numpy as np
 
-from spirloom.ir import Tensor
+from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.table import Unsupported, converts
+
+# The types for which a product with a constant is a layer, which packs its weight.
+_LAYERS = (DType.F32, DType.F16)
 
 
 @converts("Gemm")
@@ -17,9 +20,12 @@ def gemm(ctx: NodeContext) -> Tensor:
     alpha, beta = ctx.number("alpha", 1.0), ctx.number("beta", 1.0)
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise Unsupported(f"its operands {a} and {b} are not matrices")
+    whole = alpha.is_integer() and beta.is_integer()
+    if a.dtype not in _LAYERS and not whole:
+        raise Unsupported(f"its factors {alpha} and {beta} of whole numbers are not whole")
     if ctx.integer("transA", 0):
         a = ctx.build.permute(a, [1, 0])
-    if b.data is None:
+    if b.data is None or a.dtype not in _LAYERS:
         return _gemm_of_tensors(ctx, a, b, c)
     if not ctx.integer("transB", 0):
         b = ctx.build.permute(b, [1, 0])
@@ -82,7 +88,7 @@ def product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
 def _product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """The product of two tensors of at least rank 2, batch dimensions broadcast."""
     if len(b.shape) == 2:
-        if b.data is not None:
+        if b.data is not None and a.dtype in _LAYERS:
             return ctx.build.emit("aten.linear", x=a, weight=ctx.build.permute(b, [1, 0]))
         rows = ctx.build.view(a, [prod(a.shape[:-1]), a.shape[-1]])
         y = ctx.build.emit("aten.mm", a=rows, b=b)

@@ -9,7 +9,6 @@ import numpy as np
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
-from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.arrange import pick
 from spirloom.onnx.table import Unsupported, converts
 
@@ -37,7 +36,7 @@ def max_unpool(ctx: NodeContext) -> Tensor:
     """The indices count in the size that the attributes give; output_shape adds zeros behind."""
     x, index = ctx.tensor(0), ctx.tensor(1)
     size = _unpooled(ctx, x.shape)
-    check_size(size, x.dtype.numpy.itemsize)
+    ctx.check_size(size, x.dtype.numpy.itemsize)
     zeros = ctx.build.constant(np.zeros(prod(size), x.dtype.numpy))
     flat = [ctx.build.view(t, [prod(x.shape)]) for t in (index, x)]
     y = ctx.build.emit("aten.scatter.src", x=zeros, dim=0, index=flat[0], src=flat[1])
@@ -99,7 +98,7 @@ def eye_like(ctx: NodeContext) -> Array:
     dtype = x.dtype.numpy if isinstance(x, Tensor) else x.dtype
     if ctx.has("dtype"):
         dtype = numpy_type(ctx.integer("dtype", 0))
-    check_size(x.shape, dtype.itemsize)
+    ctx.check_size(x.shape, dtype.itemsize)
     rows, columns = x.shape
     return np.asarray(np.eye(rows, columns, k=ctx.integer("k", 0), dtype=dtype))
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.convolution import at_least_planar, restore_rank
 from spirloom.onnx.table import Unsupported, converts
 from spirloom.onnx.window import Window, pool_kernel, read_window
@@ -88,6 +87,7 @@ def average_pool(ctx: NodeContext) -> Tensor:
     padded = ctx.build.pad(x, (0, 0, *window.before), (0, 0, *window.after), 0.0)
     y = _average(ctx, padded, window, (0,) * len(window.kernel), ceil_mode, True)
     if not count_pad:
+        ctx.check_size(y.shape[2:], np.dtype(np.float64).itemsize)
         share = _covered_share(window, x.shape[2:], y.shape[2:])
         y = ctx.build.emit(
             "aten.div.Tensor", a=y, b=ctx.build.constant(share.astype(y.dtype.numpy))
@@ -116,7 +116,6 @@ def _average(
 
 def _covered_share(window: Window, size: tuple[int, ...], out: tuple[int, ...]) -> Array:
     """For each output, real elements under the window over elements of the padded input."""
-    check_size(out, np.dtype(np.float64).itemsize)
     shares = []
     for axis in range(len(size)):
         start = np.arange(out[axis]) * window.stride[axis] - window.before[axis]

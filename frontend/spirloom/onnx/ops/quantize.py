@@ -40,6 +40,7 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
 @folds("DequantizeLinear")
 def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
     scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
+    ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
     wide = inputs[0].astype(np.float32)
     if len(inputs) > 2:
         wide = wide - inputs[2].reshape(scale.shape).astype(np.float32)

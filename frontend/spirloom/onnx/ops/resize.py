@@ -9,7 +9,6 @@ import numpy as np
 
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import check_size
 from spirloom.onnx.ops.arrange import pick
 from spirloom.onnx.resampling import Axis, coordinates_of, outside, positions, read_axes
 from spirloom.onnx.table import Unsupported, converts
@@ -105,7 +104,7 @@ def _weights(ctx: NodeContext, axis: Axis, mode: str) -> Array:
     stretch = max(1.0, 1 / axis.scale) if ctx.integer("antialias", 0) else 1.0
     reach = (2 if mode == "cubic" else 1) * stretch
     a = ctx.number("cubic_coeff_a", -0.75)
-    check_size([axis.out, axis.size], np.dtype(np.float64).itemsize)
+    ctx.check_size([axis.out, axis.size], np.dtype(np.float64).itemsize)
     matrix = np.zeros((axis.out, axis.size))
     for row, position in enumerate(positions(ctx, axis)):
         taps = np.arange(np.floor(position - reach) + 1, np.floor(position + reach) + 1)

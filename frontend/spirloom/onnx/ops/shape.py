@@ -7,7 +7,6 @@ import numpy as np
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import narrow_type, numpy_type
-from spirloom.onnx.fold import check_size
 from spirloom.onnx.folders import shapes
 from spirloom.onnx.table import Unsupported, Value, converts
 
@@ -26,7 +25,7 @@ def dropout(ctx: NodeContext) -> list[Value]:
     x = ctx.value(0)
     if not ctx.uses_output(1):
         return [x]
-    check_size(x.shape, 1)
+    ctx.check_size(x.shape, 1)
     kept = np.ones(x.shape, dtype=np.bool_)
     return [x, kept if ctx.opset >= 10 else kept.astype(np.float32)]
 

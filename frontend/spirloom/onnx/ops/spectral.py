@@ -8,7 +8,6 @@ import numpy as np
 
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import check_size
 from spirloom.onnx.table import Unsupported, converts
 
 
@@ -25,7 +24,7 @@ def dft(ctx: NodeContext) -> Tensor:
         raise Unsupported("an inverse that is one-sided is not supported")
     after = [length[0] - n if d == axis else 0 for d, n in enumerate(x.shape)]
     x = ctx.build.pad(x, [0] * rank, after, 0.0)
-    matrix = _matrix(length[0], onesided, x.shape[-1], inverse)
+    matrix = _matrix(ctx, length[0], onesided, x.shape[-1], inverse)
     order = [d for d in range(rank) if d not in (axis, rank - 1)] + [axis, rank - 1]
     y = _transformed(ctx, ctx.build.permute(x, order), matrix)
     return ctx.build.permute(y, [order.index(d) for d in range(rank)])
@@ -49,7 +48,7 @@ def stft(ctx: NodeContext) -> Tensor:
     if len(x.shape) != 3 or not step or step[0] < 1 or not 1 <= length <= x.shape[1]:
         raise Unsupported(f"frames of {length} in steps of {step} do not fit {x}")
     batch, size, parts = x.shape
-    check_size([size // step[0] + 1, length], np.dtype(np.int32).itemsize)
+    ctx.check_size([size // step[0] + 1, length], np.dtype(np.int32).itemsize)
     starts = np.arange(0, size - length + 1, step[0], dtype=np.int32)
     places = (starts[:, None] + np.arange(length, dtype=np.int32)).reshape(-1)
     index = ctx.build.constant(places)
@@ -57,13 +56,15 @@ def stft(ctx: NodeContext) -> Tensor:
     frames = ctx.build.view(frames, [batch, len(starts), length, parts])
     if window is not None:
         frames = ctx.build.mul(frames, ctx.build.view(window, [length, 1]))
-    return _transformed(ctx, frames, _matrix(length, bool(ctx.integer("onesided", 1)), parts))
+    return _transformed(ctx, frames, _matrix(ctx, length, bool(ctx.integer("onesided", 1)), parts))
 
 
-def _matrix(length: int, onesided: bool, parts: int, inverse: bool = False) -> Array:
+def _matrix(
+    ctx: NodeContext, length: int, onesided: bool, parts: int, inverse: bool = False
+) -> Array:
     """The transform as a real matrix [outputs · 2, length · parts]; of real numbers parts is 1."""
     outputs = length // 2 + 1 if onesided else length
-    check_size([outputs * 2, length * parts], np.dtype(np.float64).itemsize)
+    ctx.check_size([outputs * 2, length * parts], np.dtype(np.float64).itemsize)
     turns = np.outer(np.arange(outputs), np.arange(length)) % length / length
     factor = np.exp((2j if inverse else -2j) * np.pi * turns) / (length if inverse else 1)
     of_real = np.stack([factor.real, factor.imag], axis=1)

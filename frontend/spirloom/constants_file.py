@@ -1,0 +1,83 @@
+"""The constant section as a file beside the graph, which knows whose it is (schema/graph.fbs)."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from codegen.flatbuffer import MalformedBuffer
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array
+
+ALIGNMENT = 64
+DIGEST_BYTES = 16
+_MAGIC = b"SLGDATA1"
+_FOOTER = struct.Struct(f"<8sQ{DIGEST_BYTES}s32x")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Constants in file order, each padded to the alignment, and the digest of all these bytes."""
+
+    arrays: tuple[Array, ...]
+    digest: bytes
+
+    @classmethod
+    def of(cls, arrays: Iterable[Array]) -> Section:
+        """The section of these constants."""
+        parts = tuple(arrays)
+        digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        for array in parts:
+            digest.update(bytes_of(array))
+            digest.update(_padding(array))
+        return cls(parts, digest.digest())
+
+    def write(self, stream: IO[bytes]) -> int:
+        """Writes the bytes and returns their number."""
+        size = 0
+        for array in self.arrays:
+            size += stream.write(bytes_of(array)) + stream.write(_padding(array))
+        return size
+
+    def write_file(self, stream: IO[bytes]) -> None:
+        """Writes them as a file of their own. What it is stands at the end, so that a copy that
+        was cut short has lost it."""
+        stream.write(_FOOTER.pack(_MAGIC, self.write(stream), self.digest))
+
+
+def bytes_of(array: Array) -> Any:
+    """The elements as they lie in memory."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _padding(array: Array) -> bytes:
+    return b"\0" * (-array.nbytes % ALIGNMENT)
+
+
+def digest_of(section: Array) -> bytes:
+    """The digest of the bytes of a section."""
+    return hashlib.blake2b(section.data, digest_size=DIGEST_BYTES).digest()
+
+
+def section_of(path: Path, content: Array, graph: Path, digest: bytes) -> Array:
+    """The section in the file `path`; ImportFailure if it is not the one with this digest, which
+    `graph` names."""
+    size = len(content) - _FOOTER.size
+    magic, stated, found = _FOOTER.unpack(content[size:].data) if size >= 0 else (b"", 0, b"")
+    if magic != _MAGIC or stated != size:
+        raise MalformedBuffer(
+            f"its constants file {path} is damaged or cut short: {len(content)} bytes"
+        )
+    if found != digest:
+        raise ImportFailure(
+            f"{graph} and {path} do not belong together: the graph was written with constants of "
+            f"the digest {digest.hex()}, the file holds those of {found.hex()}. Put the file that "
+            f"was written with the graph beside it, or import the model again."
+        )
+    return content[:size]

@@ -1,0 +1,77 @@
+#include "runtime/graph/file/constants_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/file/graph.h"
+
+namespace spirloom::graph {
+namespace {
+
+// What such a file ends with.
+constexpr size_t kFooterBytes = 64;
+constexpr std::string_view kMagic = "SLGDATA1";
+constexpr size_t kSizeAt = 8;
+constexpr size_t kDigestAt = 16;
+constexpr size_t kDigestBytes = 16;
+
+uint64_t LittleEndian(std::span<const std::byte> bytes) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    value |= std::to_integer<uint64_t>(bytes[i]) << (8 * i);
+  }
+  return value;
+}
+
+std::string Hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<size_t>(byte >> 4)];
+    text += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> ConstantsFileName(const schema::Graph& source) {
+  if (source.constants_file() == nullptr) return std::string();
+  std::string name = source.constants_file()->str();
+  if (name == "." || name == ".." ||
+      name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
+    return InvalidFile({"constants_file (", Quote(name), ") is not a bare file name."});
+  }
+  return name;
+}
+
+Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
+                                                   const std::string& name,
+                                                   std::span<const std::byte> file) {
+  if (source.constants_digest() == nullptr || source.constants_digest()->size() != kDigestBytes) {
+    return InvalidFile({"Graph does not tell the digest of the constants in its file ", Quote(name),
+                        ". Import the model again."});
+  }
+  const auto wanted = std::as_bytes(std::span(source.constants_digest()->data(), kDigestBytes));
+  const size_t size = file.size() - std::min(kFooterBytes, file.size());
+  const auto footer = file.subspan(size);
+  if (footer.size() < kFooterBytes || std::memcmp(footer.data(), kMagic.data(), kSizeAt) != 0 ||
+      LittleEndian(footer.subspan(kSizeAt, kDigestAt - kSizeAt)) != size) {
+    return InvalidFile({"Constants file ", Quote(name), " of ", file.size(),
+                        " bytes is damaged or cut short. Import the model again."});
+  }
+  const auto found = footer.subspan(kDigestAt, kDigestBytes);
+  if (std::memcmp(found.data(), wanted.data(), kDigestBytes) != 0) {
+    return InvalidFile({"Graph and constants file ", Quote(name),
+                        " do not belong together: the graph was written with constants of the "
+                        "digest ",
+                        Hex(wanted), ", the file holds those of ", Hex(found),
+                        ". Put the file that was written with the graph beside it, or import the "
+                        "model again."});
+  }
+  return file.first(size);
+}
+
+}  // namespace spirloom::graph

@@ -1,0 +1,166 @@
+"""Models made to do harm: to other files, to memory, to the terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.frontend.models import model, node, random
+from tests.frontend.test_cli import external, run, saved, small_network
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_external_data_within_functions_is_checked_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ONNX itself would follow the path, from the current folder."""
+    secret = helper.make_tensor("w", TensorProto.FLOAT, (1,), [0])
+    secret.ClearField("float_data")
+    secret.data_location = TensorProto.EXTERNAL
+    secret.external_data.add(key="location", value="../secret")
+    body = [helper.make_node("Constant", [], ["c"], value=secret), node("Add", "a c", "b")]
+    function = helper.make_function(
+        "own", "Plus", ["a"], ["b"], body, [helper.make_opsetid("", 13)]
+    )
+    made = model([helper.make_node("Plus", ["x"], ["y"], domain="own")], {"x": (1,)})
+    made.functions.append(function)
+    made.opset_import.append(helper.make_opsetid("own", 1))
+    code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and "'../secret', which is not a file in the model's folder" in err
+
+
+def test_a_small_file_does_not_become_a_huge_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "w.bin").write_bytes(random(3).tobytes())
+    made = onnx.load(external(tmp_path, location="w.bin"), load_external_data=False)
+    for i in range(20):
+        made.graph.initializer.add().CopyFrom(made.graph.initializer[0])
+        made.graph.initializer[-1].name = f"w{i}"
+    code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and "w.bin, whose 12 bytes the model takes more than 8 times" in err
+
+
+@pytest.mark.parametrize("kind", ["zero", "fifo", "folder"])
+def test_what_is_no_regular_file_is_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "fifo")
+    path, out = str(tmp_path / kind), str(tmp_path / "m.slg")
+    reason = "Is a directory" if kind == "folder" else "it is not a regular file"
+    for arguments in (("import", path, "-o", out), ("inspect", path)):
+        assert run(capsys, *arguments) == (
+            1, "", f"spirloom: error: Cannot read {path}: {reason}.\n",
+        )  # fmt: skip
+    good = saved(small_network(), tmp_path)
+    code, _, err = run(capsys, "import", good, "-o", out, "--fix", f"x={path}")
+    assert code == 1 and f"Cannot read {path} as a NumPy array: {reason}." in err
+
+
+def test_a_file_larger_than_models_are_is_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.onnx"
+    path.touch()
+    os.truncate(path, 1 << 36)
+    code, _, err = run(capsys, "import", str(path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and "is no ONNX model: those have less than 2 GiB" in err
+
+
+def doubled(times: int) -> onnx.ModelProto:
+    """A constant that is joined with itself again and again."""
+    nodes = [node("Concat", f"c{i} c{i}", f"c{i + 1}", axis=0) for i in range(times)]
+    nodes += [node("ReduceSum", f"c{times}", "s", keepdims=0), node("Add", "x s")]
+    return model(nodes, {"x": (1,)}, {"c0": np.ones(2, np.float32)})
+
+
+def test_what_constants_take_is_bounded(tmp_path: Path) -> None:
+    """Two bytes of a model double what its constants take; here to 2^35 bytes."""
+    path = Path(saved(doubled(32), tmp_path))
+    assert path.stat().st_size < 2000
+    program = "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 30,) * 2)\n"
+    program += "from spirloom.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", program, "import", str(path), "-o", str(tmp_path / "m.slg")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    first, problem, *_ = done.stderr.splitlines()
+    assert first.endswith("1 of 34 nodes cannot be imported:")
+    assert "it makes a constant of 1073741824 bytes, of shape [268435456]; with " in problem
+    assert "--constants-limit MIB" in problem
+
+
+def test_the_bound_of_constants_can_be_moved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(doubled(17), tmp_path)  # 2^21 bytes in all
+    arguments = ("import", path, "-o", str(tmp_path / "m.slg"), "--constants-limit")
+    assert run(capsys, *arguments, "1")[0] == 1
+    assert run(capsys, *arguments, "2")[0] == 0
+
+
+def test_constants_that_share_memory_count_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A weight that a hundred layers take is one, and in the layers' own order one more."""
+    nodes = [node("MatMul", f"y{i} w", f"y{i + 1}") for i in range(100)]
+    made = model(nodes, {"y0": (1, 512)}, {"w": random(512, 512)}, outputs=("y100",))
+    path = saved(made, tmp_path)
+    arguments = ("import", path, "-o", str(tmp_path / "m.slg"), "--constants-limit", "0")
+    code, _, err = run(capsys, *arguments)
+    assert (code, err) == (0, "")
+    assert (tmp_path / "m.slg").stat().st_size < 1.1 * Path(path).stat().st_size
+
+
+@pytest.mark.parametrize("output", ["/dev/full", "link", "fifo"])
+def test_outputs_that_are_no_files_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    (tmp_path / "link").symlink_to("/dev/full")
+    os.mkfifo(tmp_path / "fifo")
+    target = tmp_path / output
+    before = target.lstat()
+    path = saved(small_network(), tmp_path)
+    code, said, err = run(capsys, "import", path, "-o", str(target), "--dim", "batch=1")
+    assert (code, said) == (1, "")
+    assert err == f"spirloom: error: Cannot write {target}: it is not a regular file.\n"
+    specs = ("--spec-dir", str(ROOT / "op_specs"), "--template-dir", str(ROOT / "templates/glsl"))
+    code, said, err = run(capsys, "cases", *specs, "--op", "aten.relu", "--out", str(target))
+    assert (code, err) == (
+        1,
+        f"spirloom: error: Cannot write {target}: it is not a regular file.\n",
+    )
+    assert target.lstat().st_ino == before.st_ino
+
+
+def test_names_do_not_reach_the_terminal_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "a\x1b[2J\nnodes       9\u202e"
+    made = model([node("Relu", "x", "r"), node("Abs", "r", "y")], {"x": (2,)}, outputs=("y",))
+    made.graph.node[0].name = made.graph.node[1].name = evil
+    for names in (made.graph.node[0].input, made.graph.node[1].output):
+        names[0] = evil + names[0]
+    made.graph.input[0].name, made.graph.output[0].name = f"{evil}x", f"{evil}y"
+    arguments = ("import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert run(capsys, *arguments)[0] == 0
+    _, said, _ = run(capsys, "inspect", "--nodes", str(tmp_path / "m.slg"))
+    shown = r"a\x1b[2J\nnodes       9\u202e"
+    assert f"input       {shown}x  float32  2\n" in said
+    assert f"output      {shown}y  float32  2\n" in said
+    assert f"({shown})\n" in said or f"({shown} + {shown})\n" in said
+    assert all(letter.isprintable() or letter == "\n" for letter in said)
+    made.graph.node[0].op_type = evil
+    made.ir_version = 99  # which ONNX's checker leaves alone
+    code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and len(err.splitlines()) == 2
+    assert f"  {shown}, {shown}: there is no converter for it\n" in err
