@@ -21,6 +21,7 @@ _TYPES = {
     ArgType.TENSORS: "list[Array]",
     ArgType.INT: "int",
     ArgType.FLOAT: "float",
+    ArgType.NUMBER: "float",
     ArgType.BOOL: "bool",
     ArgType.INTS: "list[int]",
     ArgType.STR: "str",
