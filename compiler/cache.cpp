@@ -13,6 +13,7 @@
 #include "compiler/file_io.h"
 #include "compiler/glsl_to_spirv.h"
 #include "compiler/optimize.h"
+#include "runtime/base/file_writer.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -149,6 +150,7 @@ Status Cache::Store(const CacheKey& key, const CacheEntry& entry) const {
 
 void Cache::Trim(uintmax_t max_bytes, const std::set<std::string>& keep) const {
   if (folder_.empty()) return;
+  RemoveOrphans(folder_);
   struct File {
     fs::file_time_type time;
     fs::path path;

@@ -17,9 +17,9 @@
 #include "compiler/image_twin.h"
 #include "compiler/manifest.h"
 #include "compiler/pack_writer.h"
-#include "compiler/parallel_for.h"
 #include "compiler/progress.h"
 #include "compiler/time_trace.h"
+#include "runtime/base/parallel_for.h"
 
 namespace spirloom::compiler {
 namespace {

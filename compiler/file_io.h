@@ -14,7 +14,7 @@ namespace spirloom::compiler {
 // Fails with kNotFound, naming the path and the system's reason.
 Result<std::string> ReadFile(const std::filesystem::path& path);
 
-// Writes through a temporary file beside `path`; makes the folders above it.
+// ReplaceFile(), which makes the folders above the file too.
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
 // Writes only if the file is not already `bytes`. Returns whether it wrote.

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/parallel_for.h"
 #include "compiler/zstd_encoder.h"
+#include "runtime/base/parallel_for.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/pack_format.h"
 

@@ -2,15 +2,13 @@
 
 #include <xxhash.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
-#include <thread>
 
-#include "runtime/base/text.h"
+#include "runtime/base/file_writer.h"
 
 namespace spirloom {
 namespace {
@@ -29,29 +27,13 @@ FileHeader HeaderOf(std::span<const std::byte> payload) {
   return {kMagic, kVersion, payload.size(), XXH64(payload.data(), payload.size(), /*seed=*/0)};
 }
 
-// A name beside `path` that no other writer, in this process or another, uses now.
-std::filesystem::path TemporaryPath(const std::string& path) {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch().count();
-  const size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
-  return Concat({path, ".", time, "-", thread, ".tmp"});
-}
-
-bool WriteFile(const std::filesystem::path& path, const FileHeader& header,
-               std::span<const std::byte> payload) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(&header), sizeof(header));
-  file.write(reinterpret_cast<const char*>(payload.data()),
-             static_cast<std::streamsize>(payload.size()));
-  file.close();
-  return file.good();
-}
-
 }  // namespace
 
 std::vector<std::byte> ReadCacheFile(const std::string& path) {
   std::error_code error;
   const uintmax_t file_size = std::filesystem::file_size(path, error);
   if (error || file_size < sizeof(FileHeader)) return {};
+  if (file_size > sizeof(FileHeader) + kMaxCacheBytes) return {};
   std::ifstream file(path, std::ios::binary);
   FileHeader header{};
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
@@ -65,16 +47,13 @@ std::vector<std::byte> ReadCacheFile(const std::string& path) {
 }
 
 bool WriteCacheFile(const std::string& path, std::span<const std::byte> payload) {
+  if (payload.size() > kMaxCacheBytes) return false;
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::filesystem::path temporary = TemporaryPath(path);
-  bool written = WriteFile(temporary, HeaderOf(payload), payload);
-  if (written) {
-    std::filesystem::rename(temporary, path, error);
-    written = !error;
-  }
-  if (!written) std::filesystem::remove(temporary, error);
-  return written;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::filesystem::create_directories(folder, error);
+  RemoveOrphans(folder);
+  const FileHeader header = HeaderOf(payload);
+  return ReplaceFile(path, {std::as_bytes(std::span(&header, 1)), payload}, Durability::kFast).ok();
 }
 
 }  // namespace spirloom

@@ -3,30 +3,16 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/file_descriptor.h"
 
 namespace spirloom {
 namespace {
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Status SystemError(const std::string& path, int error) {
   StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
@@ -39,7 +25,7 @@ Status SystemError(const std::string& path, int error) {
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return SystemError(path, errno);
   struct stat info = {};
   if (fstat(file.get(), &info) != 0) return SystemError(path, errno);

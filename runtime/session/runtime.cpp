@@ -55,9 +55,9 @@ std::string TuningPath(const std::string& folder, const vulkan::PhysicalDevice& 
 
 namespace internal {
 
-Status RuntimeState::SavePipelineCache() {
+void RuntimeState::SavePipelineCache() {
   const std::scoped_lock lock(save_mutex);
-  return pipeline_cache->Save();
+  (void)pipeline_cache->Save();  // without the file, pipelines are compiled again
 }
 
 }  // namespace internal

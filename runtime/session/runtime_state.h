@@ -24,8 +24,9 @@ struct RuntimeState {
   // Guards PipelineCache::Save.
   std::mutex save_mutex;
 
-  // Stores what new pipelines added to the cache; call after creating some. Thread-safe.
-  Status SavePipelineCache();
+  // Stores what new pipelines added to the cache, where that can be done; call after creating some.
+  // Thread-safe.
+  void SavePipelineCache();
 };
 
 }  // namespace spirloom::internal

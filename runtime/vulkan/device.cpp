@@ -46,7 +46,7 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
 }
 
 Device::~Device() {
-  if (handle_ == VK_NULL_HANDLE) return;
+  if (handle_ == VK_NULL_HANDLE || abandoned_) return;
   functions_.vkDeviceWaitIdle(handle_);
   functions_.vkDestroyDevice(handle_, /*pAllocator=*/nullptr);
 }
@@ -56,20 +56,21 @@ Status Device::Submit(VkCommandBuffer commands, VkFence fence) const {
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
+  SPIRLOOM_TRY(CheckAlive());
   const std::scoped_lock lock(queue_mutex_);
   counters_.submits.fetch_add(1);
-  return ToStatus(fn().vkQueueSubmit(queue_, /*submitCount=*/1, &info, fence), "vkQueueSubmit");
+  return Check(fn().vkQueueSubmit(queue_, /*submitCount=*/1, &info, fence), "vkQueueSubmit");
 }
 
 Status Device::SubmitAndWait(VkCommandBuffer commands) const {
   SPIRLOOM_TRY_ASSIGN(Fence fence, Fence::Create(*this));
   SPIRLOOM_TRY(Submit(commands, fence.handle()));
-  return fence.WaitAndReset();
+  return fence.Wait();
 }
 
 Status Device::WaitIdle() const {
   const std::scoped_lock lock(queue_mutex_);
-  return ToStatus(fn().vkQueueWaitIdle(queue_), "vkQueueWaitIdle");
+  return Check(fn().vkQueueWaitIdle(queue_), "vkQueueWaitIdle");
 }
 
 void Device::SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const {

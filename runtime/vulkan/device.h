@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/vulkan/physical_device.h"
@@ -53,9 +54,21 @@ class Device {
 
   // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.
   Status Submit(VkCommandBuffer commands, VkFence fence) const;
-  // Submits and waits until it is done.
+  // Submits and waits until it is done. Also on failure the device is done with it then, unless it
+  // is abandoned.
   Status SubmitAndWait(VkCommandBuffer commands) const;
   Status WaitIdle() const;
+
+  // ToStatus() for functions that may find the device lost, which it then is for ever.
+  Status Check(VkResult result, std::string_view function) const;
+  // Fails with kDeviceLost, saying what to do, once the device is lost.
+  Status CheckAlive() const;
+  // After a wait that failed: waits in other ways until all that was submitted has ended. OK when
+  // it has; else the device is lost, or lost and abandoned, and `failure` comes back.
+  Status EndSubmitted(Status failure) const;
+  // Whether the device may still use what it was given, for want of a way to learn when it has
+  // ended: its objects are then leaked, not destroyed.
+  bool abandoned() const { return abandoned_; }
 
   // Names an object in validation messages; nothing without debug utils.
   template <typename Handle>
@@ -76,10 +89,12 @@ class Device {
   VolkDeviceTable functions_{};
   PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without debug utils
   mutable std::mutex queue_mutex_;
+  mutable std::atomic<bool> lost_ = false;
+  mutable std::atomic<bool> abandoned_ = false;
   mutable DeviceCounters counters_;
 };
 
-// Owns one Vulkan object of a device. Moves; empty after a move.
+// Owns one Vulkan object of a device, which must be done with it. Moves; empty after a move.
 template <typename T, auto kDestroy>
 class DeviceHandle {
  public:
@@ -91,7 +106,7 @@ class DeviceHandle {
     return *this;
   }
   ~DeviceHandle() {
-    if (handle_ != VK_NULL_HANDLE) {
+    if (handle_ != VK_NULL_HANDLE && !device_->abandoned()) {
       (device_->fn().*kDestroy)(device_->handle(), handle_, /*pAllocator=*/nullptr);
     }
   }

@@ -1,6 +1,7 @@
 #include "runtime/vulkan/fence.h"
 
 #include <limits>
+#include <utility>
 
 namespace spirloom::vulkan {
 
@@ -16,21 +17,28 @@ Result<Fence> Fence::Create(const Device& device) {
   return fence;
 }
 
-Status Fence::WaitAndReset() {
-  const Device& device = handle_.device();
+Status Fence::Reset() {
   const VkFence fence = handle_.get();
-  SPIRLOOM_TRY(ToStatus(device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence,
-                                                    VK_TRUE, std::numeric_limits<uint64_t>::max()),
-                        "vkWaitForFences"));
+  const Device& device = handle_.device();
   return ToStatus(device.fn().vkResetFences(device.handle(), /*fenceCount=*/1, &fence),
                   "vkResetFences");
+}
+
+Status Fence::Wait() const {
+  const Device& device = handle_.device();
+  const VkFence fence = handle_.get();
+  Status status =
+      device.Check(device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence, VK_TRUE,
+                                               std::numeric_limits<uint64_t>::max()),
+                   "vkWaitForFences");
+  return status.ok() ? status : device.EndSubmitted(std::move(status));
 }
 
 Result<bool> Fence::IsSignalled() const {
   const Device& device = handle_.device();
   const VkResult result = device.fn().vkGetFenceStatus(device.handle(), handle_.get());
   if (result == VK_NOT_READY) return false;
-  SPIRLOOM_TRY(ToStatus(result, "vkGetFenceStatus"));
+  SPIRLOOM_TRY(device.Check(result, "vkGetFenceStatus"));
   return true;
 }
 

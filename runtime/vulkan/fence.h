@@ -10,8 +10,10 @@ class Fence {
  public:
   static Result<Fence> Create(const Device& device);
 
-  // Waits for the signal, without a limit, and resets. Fails with kDeviceLost.
-  Status WaitAndReset();
+  // Makes it ready for a submission. On failure nothing has changed.
+  Status Reset();
+  // Waits, without a limit, until what it was submitted with has ended. Fails with kDeviceLost.
+  Status Wait() const;
 
   // Whether it is signalled. Fails with kDeviceLost.
   Result<bool> IsSignalled() const;

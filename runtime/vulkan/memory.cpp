@@ -134,7 +134,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
 }
 
 DeviceMemory::~DeviceMemory() {
-  if (device_ == nullptr) return;
+  if (device_ == nullptr || device_->abandoned()) return;
   device_->counters().memory_frees.fetch_add(1);
   device_->counters().allocated_bytes.fetch_sub(size_);
   device_->fn().vkFreeMemory(device_->handle(), handle_, /*pAllocator=*/nullptr);

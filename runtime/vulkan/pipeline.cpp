@@ -99,7 +99,7 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
                                                      VkPipelineCache cache,
                                                      std::span<const PipelineDesc> descs) {
   std::vector<std::optional<Result<ComputePipeline>>> results(descs.size());
-  ParallelFor(descs.size(), [&](size_t i) {
+  ParallelFor(descs.size(), AllCores(), [&](size_t i, size_t /*thread*/) {
     results[i].emplace(ComputePipeline::Create(device, layouts, cache, descs[i]));
   });
   std::vector<ComputePipeline> pipelines;

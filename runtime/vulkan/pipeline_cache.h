@@ -35,7 +35,8 @@ class PipelineCache {
   size_t loaded_size() const { return loaded_size_; }
 
   // Writes the file, replacing it as a whole, if the cache has grown since it was last read or
-  // written. A folder that cannot be written is no error: the cache is an optimisation.
+  // written. A folder that cannot be written is no error: the cache is an optimisation. Nor is one
+  // that has grown beyond kMaxCacheBytes, which is not written.
   // One call at a time.
   Status Save();
 

@@ -29,7 +29,7 @@ Result<std::vector<uint64_t>> TimestampPool::Read(uint32_t used) const {
   std::vector<uint64_t> times(used);
   if (used == 0) return times;
   const Device& device = handle_.device();
-  SPIRLOOM_TRY(ToStatus(
+  SPIRLOOM_TRY(device.Check(
       device.fn().vkGetQueryPoolResults(device.handle(), handle_.get(), /*firstQuery=*/0, used,
                                         times.size() * sizeof(uint64_t), times.data(),
                                         sizeof(uint64_t), VK_QUERY_RESULT_64_BIT),

@@ -136,7 +136,7 @@ TEST_F(CompilerPackTest, DepfileNamesTheInputs) {
 TEST_F(CompilerPackTest, OutputThatCannotBeWrittenIsAnError) {
   AddVariants(1);
   options_.output = folder_ / "glsl" / "v0.glsl" / "shaders.slpack";
-  EXPECT_THAT(CompileError(), HasSubstr("Cannot write '"));
+  EXPECT_THAT(CompileError(), HasSubstr("' cannot be written: "));
 }
 
 TEST_F(CompilerPackTest, ErrorsOfAllVariantsAreReported) {

@@ -36,6 +36,7 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const ModelOptions& options, HostAccess access,
                                                graph::TensorWatch* watch,
                                                const ops::DeviceFacts* facts) {
+  SPIRLOOM_TRY(runtime->device->CheckAlive());
   graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
   if (facts != nullptr) traits.facts = *facts;
   auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits);

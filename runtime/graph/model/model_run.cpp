@@ -56,6 +56,7 @@ void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> 
 }  // namespace
 
 Status CheckIdle(const ModelState& state) {
+  SPIRLOOM_TRY(state.runtime->device->CheckAlive());
   if (state.submitted == state.finished) return Status();
   return Error(StatusCode::kInvalidArgument,
                {"Run ", state.submitted,
@@ -65,6 +66,7 @@ Status CheckIdle(const ModelState& state) {
 
 Status SubmitRun(ModelState& state) {
   SPIRLOOM_TRY(CheckIdle(state));
+  SPIRLOOM_TRY(state.fence->Reset());
   SPIRLOOM_TRY(
       state.runtime->device->Submit(state.current().commands->handle(), state.fence->handle()));
   ++state.submitted;
@@ -80,7 +82,7 @@ Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> 
 
 Status FinishRun(ModelState& state, uint64_t run) {
   if (run > state.finished) {
-    state.last_run = state.fence->WaitAndReset();
+    state.last_run = state.fence->Wait();
     state.finished = state.submitted;
   }
   return run == state.finished ? state.last_run : Status();
@@ -106,6 +108,7 @@ Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> i
 }
 
 Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
+  SPIRLOOM_TRY(state.runtime->device->CheckAlive());
   if (state.finished != state.submitted) {
     return Error(StatusCode::kInvalidArgument,
                  {"Run ", state.submitted,

@@ -123,7 +123,7 @@ Result<Recording> Record(ModelState& state, const graph::Graph& graph);
 // Model::Resize.
 Status ResizeModel(ModelState& state, std::span<const Shape> shapes);
 
-// Fails with kInvalidArgument while a run is in flight.
+// Fails with kInvalidArgument while a run is in flight, kDeviceLost when the device is.
 Status CheckIdle(const ModelState& state);
 
 // Model::Submit with and without inputs. Fail with kInvalidArgument while a run is in flight.

@@ -75,12 +75,14 @@ class RecordingBuilder {
   Status CreatePipelines() {
     const auto start = std::chrono::steady_clock::now();
     RuntimeState& runtime = *state_.runtime;
+    const uint64_t created_before = device().counters().pipelines;
     SPIRLOOM_TRY_ASSIGN(pipelines_,
                         state_.pipelines.Get(device(), *runtime.layouts,
                                              runtime.pipeline_cache->handle(), list_.pipelines));
     made_.stats.pipeline_ns = Nanoseconds(std::chrono::steady_clock::now() - start);
     made_.stats.pipelines = pipelines_.size();
-    return runtime.SavePipelineCache();
+    if (device().counters().pipelines != created_before) runtime.SavePipelineCache();
+    return Status();
   }
 
   Status PrepareWeights() {

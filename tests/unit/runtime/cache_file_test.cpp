@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -79,6 +80,18 @@ TEST_F(CacheFileTest, SaysWhenItCannotWrite) {
   std::filesystem::create_directories(folder_);
   std::ofstream(folder_ + "/deep") << "a file where a folder is needed";
   EXPECT_FALSE(WriteCacheFile(path_, payload_));
+  EXPECT_TRUE(ReadCacheFile(path_).empty());
+}
+
+// It takes no disk, and would take as much memory as it says.
+TEST_F(CacheFileTest, IgnoresAHugeFile) {
+  ASSERT_TRUE(WriteCacheFile(path_, Bytes(40, std::byte{1})));
+  constexpr uint64_t kSize = uint64_t{64} << 30;
+  std::string header = ReadAll().substr(0, 24);
+  const uint64_t payload = kSize - header.size();
+  std::memcpy(header.data() + 8, &payload, sizeof(payload));
+  WriteAll(header);
+  std::filesystem::resize_file(path_, kSize);
   EXPECT_TRUE(ReadCacheFile(path_).empty());
 }
 

@@ -133,7 +133,8 @@ TEST_F(ComputeTest, FencesAreReusable) {
   ASSERT_TRUE(job.ok() && fence.ok());
   for (int k = 0; k < 3; ++k) {
     ASSERT_TRUE(device().Submit(job->commands.handle(), fence->handle()).ok());
-    ASSERT_TRUE(fence->WaitAndReset().ok());
+    ASSERT_TRUE(fence->Wait().ok());
+    ASSERT_TRUE(fence->Reset().ok());
   }
 }
 

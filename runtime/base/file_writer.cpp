@@ -1,0 +1,167 @@
+#include "runtime/base/file_writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>  // NOLINT: POSIX's functions
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include "runtime/base/error.h"
+#include "runtime/base/file_descriptor.h"
+
+namespace spirloom {
+namespace {
+
+using Pieces = std::initializer_list<std::span<const std::byte>>;
+
+// Temporary files lie beside those they become: <folder>/.spirloom-<process>-<number>.tmp, locked
+// as long as their writer lives.
+constexpr std::string_view kPrefix = ".spirloom-";
+constexpr std::string_view kSuffix = ".tmp";
+
+struct Free {
+  void operator()(char* text) const { std::free(text); }
+};
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+Status WriteError(const std::string& path, int error) {
+  return Error(
+      StatusCode::kInvalidArgument,
+      {"File '", path, "' cannot be written: ", std::generic_category().message(error), "."});
+}
+
+// Keeps a write beyond the limit on the size of files from ending the process: it fails with EFBIG.
+class SizeLimitGuard {
+ public:
+  SizeLimitGuard() {
+    sigemptyset(&limit_);
+    sigaddset(&limit_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit_, &before_);
+  }
+  SizeLimitGuard(const SizeLimitGuard&) = delete;
+  SizeLimitGuard& operator=(const SizeLimitGuard&) = delete;
+  ~SizeLimitGuard() {
+    if (sigismember(&before_, SIGXFSZ) == 1) return;
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    int taken = 0;
+    if (sigismember(&pending, SIGXFSZ) == 1) sigwait(&limit_, &taken);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t limit_{};
+  sigset_t before_{};
+};
+
+// Returns 0 or the error's number, as all functions below.
+int WriteAll(int fd, Pieces pieces) {
+  const SizeLimitGuard guard;
+  for (std::span<const std::byte> left : pieces) {
+    while (!left.empty()) {
+      const ssize_t written = write(fd, left.data(), left.size());
+      if (written < 0 && errno != EINTR) return errno;
+      if (written > 0) left = left.subspan(static_cast<size_t>(written));
+    }
+  }
+  return 0;
+}
+
+int WriteInPlace(const std::string& path, Pieces pieces) {
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  return file.get() < 0 ? errno : WriteAll(file.get(), pieces);
+}
+
+// "dir/" of "dir/file"; empty for a bare name.
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// A new, locked file in the folder. Its name is in `path` even on failure.
+FileDescriptor MakeTemporary(const std::string& folder, std::string& path) {
+  static std::atomic<uint32_t> counter = 0;
+  while (true) {
+    path = Concat({folder, kPrefix, static_cast<int64_t>(getpid()), "-", counter++, kSuffix});
+    FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.get() < 0) {
+      if (errno == EEXIST) continue;  // of a process that had the same number
+      return file;
+    }
+    flock(file.get(), LOCK_EX);  // where there are no locks, nobody removes orphans
+    struct stat info = {};
+    // RemoveOrphans() may have had the lock first.
+    if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) return file;
+  }
+}
+
+// A new name is on disk when its folder is. Some file systems cannot: they need not.
+void SyncFolder(const std::string& folder) {
+  const FileDescriptor fd(
+      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() >= 0) fsync(fd.get());
+}
+
+int WriteTemporary(const FileDescriptor& file, const struct stat* old, Pieces pieces,
+                   Durability durability) {
+  if (const int error = WriteAll(file.get(), pieces); error != 0) return error;
+  if (old != nullptr) (void)!fchmod(file.get(), old->st_mode & 07777);
+  if (durability == Durability::kSynced && fsync(file.get()) != 0 && errno != EINVAL) return errno;
+  return 0;
+}
+
+// `old` is what stands there, if anything does.
+int Replace(const std::string& path, const struct stat* old, Pieces pieces, Durability durability) {
+  const std::string folder = FolderOf(path);
+  std::string temporary;
+  const FileDescriptor file = MakeTemporary(folder, temporary);
+  if (file.get() < 0) return errno;
+  int error = WriteTemporary(file, old, pieces, durability);
+  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    unlink(temporary.c_str());
+  } else if (durability == Durability::kSynced) {
+    SyncFolder(folder);
+  }
+  return error;
+}
+
+int ReplaceOrWrite(const std::string& path, Pieces pieces, Durability durability) {
+  struct stat old = {};
+  if (stat(path.c_str(), &old) != 0) return Replace(path, /*old=*/nullptr, pieces, durability);
+  if (!S_ISREG(old.st_mode)) return WriteInPlace(path, pieces);
+  const std::unique_ptr<char, Free> real(realpath(path.c_str(), nullptr));
+  return real == nullptr ? errno : Replace(real.get(), &old, pieces, durability);
+}
+
+void RemoveIfOrphaned(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+}
+
+}  // namespace
+
+Status ReplaceFile(const std::string& path, Pieces pieces, Durability durability) {
+  const int error = ReplaceOrWrite(path, pieces, durability);
+  return error == 0 ? Status() : WriteError(path, error);
+}
+
+void RemoveOrphans(const std::string& folder) {
+  const std::unique_ptr<DIR, CloseFolder> open(opendir(folder.empty() ? "." : folder.c_str()));
+  if (open == nullptr) return;
+  while (const dirent* entry = readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    RemoveIfOrphaned(Concat({folder.empty() ? "." : folder, "/", name}));
+  }
+}
+
+}  // namespace spirloom

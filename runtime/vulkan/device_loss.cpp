@@ -1,0 +1,45 @@
+// What a device says when it fails, and what may be done with its objects then.
+#include <chrono>
+#include <thread>
+
+#include "runtime/base/error.h"
+#include "runtime/vulkan/device.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+// Every second one doubles the pause: a quarter of a second in all.
+constexpr int kAttempts = 16;
+
+}  // namespace
+
+Status Device::Check(VkResult result, std::string_view function) const {
+  if (result == VK_SUCCESS) return {};
+  if (result != VK_ERROR_DEVICE_LOST) return ToStatus(result, function);
+  lost_ = true;
+  return Error(StatusCode::kDeviceLost,
+               {function, " returns ", ResultName(result), ". ", CheckAlive().message()});
+}
+
+Status Device::CheckAlive() const {
+  if (!lost_) return {};
+  return Error(StatusCode::kDeviceLost,
+               {"The device '", physical_.info.name,
+                "' is lost, and with it what was on it. Destroy its models and their runtime, "
+                "create a new runtime and load the models again."});
+}
+
+Status Device::EndSubmitted(Status failure) const {
+  auto pause = std::chrono::milliseconds(1);
+  for (int attempt = 0; attempt < kAttempts && !lost_; ++attempt) {
+    if (WaitIdle().ok()) return {};
+    std::this_thread::sleep_for(pause);
+    if (attempt % 2 == 1) pause *= 2;
+  }
+  // What a lost device had begun has ended.
+  if (!lost_) abandoned_ = true;
+  lost_ = true;
+  return failure;
+}
+
+}  // namespace spirloom::vulkan
