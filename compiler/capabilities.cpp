@@ -11,9 +11,6 @@ namespace {
 using pack::Capability;
 using pack::CapabilityBit;
 
-// Numbers that these SPIR-V headers do not name.
-constexpr uint32_t kCooperativeMatrixKhr = 6022;
-
 }  // namespace
 
 std::optional<Capability> ParseNeed(std::string_view name) {
@@ -79,8 +76,8 @@ CapabilityNeed NeedOfSpirvCapability(uint32_t capability) {
     case spv::CapabilityDotProductInput4x8BitPacked:
     case spv::CapabilityDotProduct:
       return need(Capability::kIntegerDotProduct);
-    case spv::CapabilityCooperativeMatrixNV:
     case kCooperativeMatrixKhr:
+    case spv::CapabilityVulkanMemoryModel:  // KHR's matrices are written in it
       return need(Capability::kCooperativeMatrix);
     default:
       return {false, 0};
@@ -112,8 +109,8 @@ std::string SpirvCapabilityName(uint32_t capability) {
       return "StorageImageReadWithoutFormat (" + number + ")";
     case spv::CapabilityStorageImageWriteWithoutFormat:
       return "StorageImageWriteWithoutFormat (" + number + ")";
-    case spv::CapabilityVulkanMemoryModel:
-      return "VulkanMemoryModel (" + number + ")";
+    case spv::CapabilityCooperativeMatrixNV:
+      return "CooperativeMatrixNV (" + number + ")";
     default:
       return "number " + number;
   }

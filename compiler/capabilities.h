@@ -11,6 +11,9 @@
 
 namespace spirloom::compiler {
 
+// The capability of VK_KHR_cooperative_matrix, which these SPIR-V headers do not name.
+inline constexpr uint32_t kCooperativeMatrixKhr = 6022;
+
 // By the name used in op specs, e.g. "storage_buffer_16bit".
 std::optional<pack::Capability> ParseNeed(std::string_view name);
 // e.g. "storage_buffer_16bit, shader_int8"; "nothing" when `needs` (bit i: Capability i) is 0.

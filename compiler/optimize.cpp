@@ -4,7 +4,8 @@
 #include <spirv-tools/optimizer.hpp>
 #include <spirv/unified1/spirv.hpp>
 
-#include "compiler/push_constants.h"
+#include "compiler/capabilities.h"
+#include "compiler/software_device.h"
 #include "compiler/spirv_walker.h"
 
 namespace spirloom::compiler {
@@ -58,7 +59,8 @@ bool HasCooperativeMatrix(std::span<const uint32_t> words) {
   WalkSpirv(words, [&](const Instruction& instruction) {
     // Capabilities stand first in a module.
     if (instruction.opcode != spv::OpCapability) return false;
-    found = found || instruction.Word(1) == spv::CapabilityCooperativeMatrixNV;
+    found = found || instruction.Word(1) == spv::CapabilityCooperativeMatrixNV ||
+            instruction.Word(1) == kCooperativeMatrixKhr;
     return true;
   });
   return found;

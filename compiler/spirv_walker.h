@@ -7,10 +7,9 @@
 #include <span>
 #include <string>
 
-namespace spirloom::compiler {
+#include "runtime/pack/spirv_words.h"
 
-inline constexpr uint32_t kSpirvMagic = 0x07230203;
-inline constexpr size_t kSpirvHeaderWords = 5;
+namespace spirloom::compiler {
 
 // One instruction; `words` includes the first, which holds length and opcode.
 struct Instruction {
@@ -33,19 +32,15 @@ struct Instruction {
   }
 };
 
-// Calls `visit(const Instruction&) -> bool` for each instruction until it returns false. Returns
-// false if `module` is not a well-formed sequence of instructions.
+// pack::spirv::ForEachInstruction() over `visit(const Instruction&) -> bool`, of a module that
+// begins as SPIR-V does.
 template <typename Visit>
 bool WalkSpirv(std::span<const uint32_t> module, Visit visit) {
-  if (module.size() < kSpirvHeaderWords || module[0] != kSpirvMagic) return false;
-  for (size_t i = kSpirvHeaderWords; i < module.size();) {
-    const size_t length = module[i] >> 16;
-    if (length == 0 || length > module.size() - i) return false;
-    if (!visit(Instruction{static_cast<uint16_t>(module[i] & 0xffff), module.subspan(i, length)}))
-      return true;
-    i += length;
-  }
-  return true;
+  if (module.empty() || module[0] != pack::spirv::kMagic) return false;
+  return pack::spirv::ForEachInstruction(
+      module, [&](uint32_t opcode, std::span<const uint32_t> words) {
+        return visit(Instruction{static_cast<uint16_t>(opcode), words});
+      });
 }
 
 }  // namespace spirloom::compiler

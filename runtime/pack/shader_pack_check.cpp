@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/pack/shader_pack.h"
+#include "runtime/pack/spirv_words.h"
 #include "runtime/pack/zstd_decoder.h"
 
 namespace spirloom::pack {
@@ -73,11 +74,11 @@ Status ShaderPack::CheckCodec(const ModuleRow& row, size_t i) {
 }
 
 Status ShaderPack::CheckSizes(const ModuleRow& row, size_t i) {
-  if (row.raw_size % 4 != 0 || row.raw_size < kSpirvHeaderBytes ||
+  if (row.raw_size % 4 != 0 || row.raw_size < 4 * spirv::kHeaderWords ||
       (IsRaw(row) && row.size != row.raw_size)) {
     return InvalidFile({Row("Module", i), " has ", row.size, " bytes stored and ", row.raw_size,
                         " raw; raw ones must be ", IsRaw(row) ? "equal to those stored, " : "",
-                        "a multiple of 4 and at least ", kSpirvHeaderBytes, "."});
+                        "a multiple of 4 and at least ", 4 * spirv::kHeaderWords, "."});
   }
   if (IsRaw(row) || row.raw_size <= kMaxCompressedBytes) return {};
   return InvalidFile({Row("Module", i), " says it decompresses to ", row.raw_size,
@@ -97,7 +98,7 @@ Status ShaderPack::CheckModules() const {
                           ") exceeds the pack (", bytes_.size(), " bytes)."});
     }
     SPIRLOOM_TRY(CheckSizes(row, i));
-    if (IsRaw(row) && RawWords(row)[0] != kSpirvMagic) {
+    if (IsRaw(row) && RawWords(row)[0] != spirv::kMagic) {
       return InvalidFile({Row("Module", i), " is not SPIR-V."});
     }
   }

@@ -9,6 +9,7 @@
 
 namespace spirloom::pack::spirv {
 
+inline constexpr uint32_t kMagic = 0x07230203;
 inline constexpr size_t kHeaderWords = 5;
 inline constexpr size_t kIdBound = 3;  // the header's word that all ids are less than
 
@@ -46,13 +47,13 @@ inline constexpr uint32_t kStorageBuffer = 12;
 inline constexpr uint32_t kSampledBuffer = 46;
 
 // Calls visit(opcode, words) for each instruction, `words` with the first, until it returns false.
-// Returns whether it got to the end, each instruction within the module.
+// Returns false if the module has no header, or an instruction on the way does not lie within it.
 template <typename Word, typename Visit>
 bool ForEachInstruction(std::span<Word> module, Visit visit) {
   for (size_t i = kHeaderWords; i < module.size();) {
     const size_t length = module[i] >> 16;
     if (length == 0 || length > module.size() - i) return false;
-    if (!visit(module[i] & 0xffff, module.subspan(i, length))) return false;
+    if (!visit(module[i] & 0xffff, module.subspan(i, length))) break;
     i += length;
   }
   return module.size() >= kHeaderWords;

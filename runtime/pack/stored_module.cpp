@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/pack/image_types.h"
+#include "runtime/pack/spirv_words.h"
 #include "runtime/pack/zstd_decoder.h"
 
 namespace spirloom::pack {
@@ -12,7 +13,7 @@ namespace {
 
 // What was checked of a raw module when the pack was opened.
 Status CheckDecompressed(std::span<const uint32_t> words, const StoredModule& module) {
-  if (words[0] != kSpirvMagic) {
+  if (words[0] != spirv::kMagic) {
     return InvalidFile({"A compressed module of a shader pack is not SPIR-V."});
   }
   if (words[1] <= module.newest_spirv) return {};

@@ -13,9 +13,6 @@
 
 namespace spirloom::pack {
 
-inline constexpr uint32_t kSpirvMagic = 0x07230203;
-inline constexpr uint32_t kSpirvHeaderBytes = 20;
-
 // The newest SPIR-V that Vulkan 1.`vulkan_minor` (1, 2 or 3) takes, as a module's second word has
 // it; and such a version in words, e.g. "1.3".
 uint32_t NewestSpirv(uint32_t vulkan_minor);

@@ -1,9 +1,9 @@
 #include "runtime/vulkan/buffer.h"
 
-#include <algorithm>
 #include <string>
 
 #include "runtime/base/error.h"
+#include "runtime/vulkan/software_device.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -12,15 +12,6 @@ VkFormat TexelFormat(pack::BindingType type) {
   if (type == pack::BindingType::kTexelsF32) return VK_FORMAT_R32_SFLOAT;
   if (type == pack::BindingType::kTexelsF32Vec4) return VK_FORMAT_R32G32B32A32_SFLOAT;
   return type == pack::BindingType::kTexelsI32 ? VK_FORMAT_R32_SINT : VK_FORMAT_R32G32B32A32_SINT;
-}
-
-// The next odd multiple of 256 over 256. Mesa's llvmpipe compiles a shader anew for each
-// combination of what it asks of the texel buffers it reads: whether a buffer's size is a power of
-// two, and whether bits 8 to 15 of a view's are zero (it takes them for a count of mip levels). To
-// it, all sizes that this gives are alike: mobilenet_v2's 14 pipelines were 23 compilations.
-VkDeviceSize AlikeSize(VkDeviceSize size) {
-  static_assert(kTexelSlack == 512 + 256);
-  return (size + 511) / 512 * 512 + 256;
 }
 
 }  // namespace
@@ -36,8 +27,7 @@ Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, Vk
   }
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-  info.size = size + 2 * margin;
-  if (device.prefers_texels()) info.size = AlikeSize(info.size);
+  info.size = BufferSizeFor(device, size + 2 * margin);
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
@@ -83,7 +73,7 @@ Result<BufferView> BufferView::Create(const Buffer& buffer, VkDeviceSize offset,
   info.offset = buffer.offset() + offset;
   // What lies beyond a part of a buffer may be another's, in which case it is not for this reader.
   const bool whole = offset == 0 && size == buffer.size();
-  info.range = whole ? std::min(AlikeSize(size), buffer.vulkan_size_ - info.offset) : size;
+  info.range = whole ? TexelViewSize(size, buffer.vulkan_size_ - info.offset) : size;
   VkBufferView handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
       device.fn().vkCreateBufferView(device.handle(), &info, /*pAllocator=*/nullptr, &handle),

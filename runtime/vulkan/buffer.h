@@ -51,7 +51,7 @@ class Buffer {
 class BufferView {
  public:
   // `size` bytes of `buffer` from `offset` on, both multiples of 16, in texels of `type`; of a
-  // whole buffer up to kTexelSlack more. The buffer has memory and outlives the view.
+  // whole buffer some more (software_device.h). The buffer has memory and outlives the view.
   static Result<BufferView> Create(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                    pack::BindingType type);
 

@@ -26,9 +26,6 @@ struct DeviceCounters {
   std::atomic<uint64_t> submits{0};
 };
 
-// By how many bytes a view of texels may exceed the tensor that it shows.
-inline constexpr uint64_t kTexelSlack = 768;
-
 // A VkDevice with one compute queue and its own function table. Every object below is made from a
 // Device and must be destroyed before it. Thread-safe.
 class Device {
@@ -52,13 +49,6 @@ class Device {
   uint64_t capabilities() const { return capabilities_; }
   uint32_t queue_family() const { return *physical_.queue_family; }
   bool unified_memory() const { return physical_.unified_memory(); }
-  // Whether kernels should read buffers as texels: software devices fetch those faster. Views of
-  // single numbers must reach as far as storage buffers do.
-  bool prefers_texels() const {
-    return physical_.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
-           uint64_t{limits().maxTexelBufferElements} * 4 >=
-               uint64_t{limits().maxStorageBufferRange} + kTexelSlack;
-  }
   DeviceCounters& counters() const { return counters_; }
 
   // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.

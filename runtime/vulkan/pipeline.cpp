@@ -8,7 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/parallel_for.h"
-#include "runtime/pack/texel_reads.h"
+#include "runtime/vulkan/software_device.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -72,9 +72,7 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   SPIRLOOM_TRY(CheckWorkgroup(device, desc));
   ComputePipeline pipeline;
   SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> spirv, pack::ReadModule(desc.module, desc.bindings));
-  pipeline.bindings_ = device.prefers_texels()
-                           ? pack::ReadAsTexels(spirv, desc.bindings)
-                           : std::vector(desc.bindings.begin(), desc.bindings.end());
+  pipeline.bindings_ = BindingsFor(device, spirv, desc.bindings);
   SPIRLOOM_TRY_ASSIGN(pipeline.layout_, layouts.Get(pipeline.bindings_, desc.push_bytes));
   SPIRLOOM_TRY_ASSIGN(ShaderModule module, CreateShaderModule(device, spirv));
   const Specialization specialization(desc);

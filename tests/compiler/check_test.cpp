@@ -216,5 +216,21 @@ TEST_F(CheckTest, CapabilityThatNoNeedStandsFor) {
                         "no name of `needs` stands for."));
 }
 
+// The device's feature is KHR's; NV's matrices would be invalid there.
+TEST_F(CheckTest, MatricesOfOneVendorAreRefused) {
+  GlslParts parts;
+  parts.extensions =
+      "#extension GL_KHR_memory_scope_semantics : require\n"
+      "#extension GL_NV_cooperative_matrix : require\n";
+  parts.body = R"(
+    fcoopmatNV<32, gl_ScopeSubgroup, 8, 8> m = fcoopmatNV<32, gl_ScopeSubgroup, 8, 8>(SCALE);
+    m += fcoopmatNV<32, gl_ScopeSubgroup, 8, 8>(x_data[i]);
+    coopMatStoreNV(m, y_data, 0, 8, false);)";
+  AddVariant("scale_f32_buffer", parts.Text())["needs"] = {"cooperative_matrix"};
+  EXPECT_THAT(Compile().status().message(),
+              HasSubstr("The shader needs the SPIR-V capability CooperativeMatrixNV (5357), which "
+                        "no name of `needs` stands for."));
+}
+
 }  // namespace
 }  // namespace spirloom::compiler

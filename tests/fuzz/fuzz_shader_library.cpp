@@ -11,12 +11,14 @@
 #include "runtime/ops/call_formulas.h"
 #include "runtime/ops/op_index.h"
 #include "runtime/pack/image_types.h"
+#include "runtime/pack/spirv_words.h"
 #include "runtime/pack/texel_reads.h"
 
 namespace {
 
 using spirloom::Storage;
-using namespace spirloom::ops;  // NOLINT: all of it is about packs and registries
+using namespace spirloom::ops;   // NOLINT: all of it is about packs and registries
+using namespace spirloom::pack;  // NOLINT: likewise
 
 void Require(bool condition) {
   if (!condition) std::abort();
@@ -35,12 +37,12 @@ class AlignedCopy {
   size_t size_;
 };
 
-void ReadModules(const spirloom::pack::ShaderPack& pack) {
-  for (const spirloom::pack::VariantRow& row : pack.variants()) {
+void ReadModules(const ShaderPack& pack) {
+  for (const VariantRow& row : pack.variants()) {
     Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
     Require(pack.Find(row.key) == &row);
     auto spirv = pack.ReadSpirv(row);
-    Require(spirv.ok() ? (*spirv)[0] == kSpirvMagic : !spirv.status().message().empty());
+    Require(spirv.ok() ? (*spirv)[0] == spirv::kMagic : !spirv.status().message().empty());
     if (!spirv.ok()) continue;
     Require(ReadAsTexels(*spirv, BindingTypesOf(row)).size() == row.binding_count);
   }

@@ -12,7 +12,7 @@
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
-#include "tools/spirloom-run/table.h"
+#include "tools/common/table.h"
 #include "tools/spirloom-run/tune_report.h"
 
 namespace spirloom::run {
@@ -198,7 +198,7 @@ TEST(Reports, ThePlanTellsTheSaving) {
 }
 
 TEST(Table, AlignsColumns) {
-  Table table("<>", {"name", "n"});
+  tools::Table table("<>", {"name", "n"});
   table.AddRow({"a", "10"});
   EXPECT_EQ(table.ToString(), "name   n\na     10\n");
 }

@@ -1,13 +1,11 @@
 #include "tools/spirloom-ops/report.h"
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
+
+#include "tools/common/table.h"
 
 namespace spirloom::tools {
 namespace {
-
-using Row = std::array<std::string, 5>;
 
 std::string Join(const std::vector<std::string>& words) {
   std::string text;
@@ -16,47 +14,28 @@ std::string Join(const std::vector<std::string>& words) {
 }
 
 // Names the op and the kernel in their first row only.
-std::vector<Row> Rows(const std::vector<OpInventory>& ops) {
-  std::vector<Row> rows = {{"op", "kernel", "variant", "bytes", "needs"}};
+Table VariantTable(const std::vector<OpInventory>& ops) {
+  Table table("<<<><", {"op", "kernel", "variant", "bytes", "needs"});
   for (const OpInventory& op : ops) {
     std::string op_name = op.op;
     for (const KernelEntry& kernel : op.kernels) {
       std::string kernel_name = kernel.name;
       for (const VariantEntry& variant : kernel.variants) {
-        rows.push_back({op_name, kernel_name, variant.id, std::to_string(variant.stored.raw_size),
-                        Join(variant.needs)});
+        table.AddRow({op_name, kernel_name, variant.id, std::to_string(variant.stored.raw_size),
+                      Join(variant.needs)});
         op_name.clear();
         kernel_name.clear();
       }
     }
   }
-  return rows;
-}
-
-// Aligns the columns; numbers to the right.
-std::string Align(const std::vector<Row>& rows) {
-  constexpr size_t kNumber = 3;
-  std::array<size_t, std::tuple_size_v<Row>> widths{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - row[i].size(), ' ');
-      line += (i == 0 ? "" : "  ") + (i == kNumber ? padding + row[i] : row[i] + padding);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
+  return table;
 }
 
 }  // namespace
 
 std::string ToTable(const std::vector<OpInventory>& ops) {
   const Totals totals = Sum(ops);
-  return Align(Rows(ops)) + "\n" + std::to_string(totals.ops) + " ops, " +
+  return VariantTable(ops).ToString() + "\n" + std::to_string(totals.ops) + " ops, " +
          std::to_string(totals.kernels) + " kernels, " + std::to_string(totals.variants) +
          " variants (" + std::to_string(totals.variant_bytes) + " bytes), " +
          std::to_string(totals.modules) + " distinct modules (" +

@@ -6,10 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "tools/spirloom-run/table.h"
+#include "tools/common/table.h"
 
 namespace spirloom::run {
 namespace {
+
+using tools::Bytes;
+using tools::Decimal;
+using tools::Table;
 
 std::string Extent(const uint32_t (&size)[3]) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);

@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tools/spirloom-run/table.h"
+#include "tools/common/table.h"
 
 namespace spirloom::run {
 namespace {
+
+using tools::Decimal;
+using tools::Table;
 
 double Milliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
 

@@ -4,10 +4,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/spirloom-run/table.h"
+#include "tools/common/table.h"
 
 namespace spirloom::run {
 namespace {
+
+using tools::Decimal;
+using tools::Table;
 
 // To the start of the line, which is then cleared.
 constexpr std::string_view kNewLine = "\r\x1b[K";

@@ -8,6 +8,7 @@
 
 #include "compiler/pack_writer.h"
 #include "runtime/pack/shader_pack.h"
+#include "runtime/pack/spirv_words.h"
 #include "tests/unit/runtime/pack_builder.h"
 
 namespace spirloom::pack {
@@ -18,7 +19,7 @@ using ::testing::HasSubstr;
 
 // A module that compresses well, of SPIR-V 1.3.
 std::vector<uint32_t> SomeWords() {
-  std::vector<uint32_t> words = {kSpirvMagic, 0x00010300, 0, 1, 0};
+  std::vector<uint32_t> words = {spirv::kMagic, 0x00010300, 0, 1, 0};
   words.resize(500, 0x00020011);
   return words;
 }
@@ -117,7 +118,7 @@ TEST(CompressedPack, SurvivesRandomDamage) {
       pack.bytes()[place] = static_cast<std::byte>(random());
     }
     const auto words = Read(pack);
-    EXPECT_TRUE(!words.ok() || (*words)[0] == kSpirvMagic);
+    EXPECT_TRUE(!words.ok() || (*words)[0] == spirv::kMagic);
   }
 }
 

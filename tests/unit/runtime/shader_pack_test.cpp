@@ -9,6 +9,7 @@
 #include <string>
 
 #include "compiler/pack_writer.h"
+#include "runtime/pack/spirv_words.h"
 #include "tests/unit/runtime/pack_builder.h"
 
 namespace spirloom::pack {
@@ -181,7 +182,7 @@ TEST(ShaderPack, SurvivesRandomDamage) {
     for (const VariantRow& row : opened->variants()) {
       EXPECT_LT(opened->Name(row).size(), pack.bytes().size());
       const auto words = opened->ReadSpirv(row);
-      EXPECT_TRUE(!words.ok() || (*words)[0] == kSpirvMagic);
+      EXPECT_TRUE(!words.ok() || (*words)[0] == spirv::kMagic);
       EXPECT_EQ(opened->Find(row.key), &row);
     }
   }

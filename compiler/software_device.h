@@ -1,5 +1,5 @@
-#ifndef SPIRLOOM_COMPILER_PUSH_CONSTANTS_H_
-#define SPIRLOOM_COMPILER_PUSH_CONSTANTS_H_
+#ifndef SPIRLOOM_COMPILER_SOFTWARE_DEVICE_H_
+#define SPIRLOOM_COMPILER_SOFTWARE_DEVICE_H_
 
 #include <cstdint>
 #include <span>
@@ -15,4 +15,4 @@ std::vector<uint32_t> HoistPushConstants(std::span<const uint32_t> module);
 
 }  // namespace spirloom::compiler
 
-#endif  // SPIRLOOM_COMPILER_PUSH_CONSTANTS_H_
+#endif  // SPIRLOOM_COMPILER_SOFTWARE_DEVICE_H_

@@ -1,5 +1,5 @@
 // Where optimised modules read their push constants.
-#include "compiler/push_constants.h"
+#include "compiler/software_device.h"
 
 #include <gtest/gtest.h>
 
@@ -73,9 +73,9 @@ TEST_F(PushConstants, AtPlacesThatAreFoundAtRunTimeStay) {
 }
 
 TEST_F(PushConstants, WithoutAnyTheModuleStays) {
-  const std::vector<uint32_t> nothing{kSpirvMagic, 0x10300, 0, 1, 0};
+  const std::vector<uint32_t> nothing{pack::spirv::kMagic, 0x10300, 0, 1, 0};
   EXPECT_EQ(HoistPushConstants(nothing), nothing);
-  const std::vector<uint32_t> broken{kSpirvMagic, 0x10300, 0, 1, 0, 0};
+  const std::vector<uint32_t> broken{pack::spirv::kMagic, 0x10300, 0, 1, 0, 0};
   EXPECT_EQ(HoistPushConstants(broken), broken);
 }
 

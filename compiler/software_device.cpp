@@ -1,4 +1,4 @@
-#include "compiler/push_constants.h"
+#include "compiler/software_device.h"
 
 #include <map>
 #include <set>
@@ -9,7 +9,8 @@
 namespace spirloom::compiler {
 namespace {
 
-constexpr size_t kIdBound = 3;  // the header's word that all ids are less than
+using pack::spirv::kHeaderWords;
+using pack::spirv::kIdBound;
 
 // The operands of an OpAccessChain but for its result: the type, the variable and the indices.
 using Place = std::vector<uint32_t>;
@@ -26,7 +27,7 @@ class Hoist {
       return true;
     });
     if (!whole || functions != 1 || loads_.empty()) return {module_.begin(), module_.end()};
-    out_.assign(module_.begin(), module_.begin() + kSpirvHeaderWords);
+    out_.assign(module_.begin(), module_.begin() + kHeaderWords);
     bool in_first_block = false;
     bool hoisted = false;
     WalkSpirv(module_, [&](const Instruction& instruction) {

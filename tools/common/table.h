@@ -1,13 +1,13 @@
 // Tables of text in aligned columns.
-#ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_TABLE_H_
-#define SPIRLOOM_TOOLS_SPIRLOOM_RUN_TABLE_H_
+#ifndef SPIRLOOM_TOOLS_COMMON_TABLE_H_
+#define SPIRLOOM_TOOLS_COMMON_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace spirloom::run {
+namespace spirloom::tools {
 
 // Rows of cells under a heading. Columns marked by '>' are aligned to the right, others to the
 // left.
@@ -30,6 +30,6 @@ std::string Decimal(double value, int digits);
 // Returns e.g. "512 B", "1.5 KiB", "3.2 MiB".
 std::string Bytes(uint64_t bytes);
 
-}  // namespace spirloom::run
+}  // namespace spirloom::tools
 
-#endif  // SPIRLOOM_TOOLS_SPIRLOOM_RUN_TABLE_H_
+#endif  // SPIRLOOM_TOOLS_COMMON_TABLE_H_

@@ -1,11 +1,11 @@
-#include "tools/spirloom-run/table.h"
+#include "tools/common/table.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
 
-namespace spirloom::run {
+namespace spirloom::tools {
 
 Table::Table(std::string alignment, std::vector<std::string> heading)
     : alignment_(std::move(alignment)) {
@@ -48,4 +48,4 @@ std::string Bytes(uint64_t bytes) {
   return Decimal(value, 1) + " " + kUnits[unit];
 }
 
-}  // namespace spirloom::run
+}  // namespace spirloom::tools
