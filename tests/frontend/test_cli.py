@@ -122,6 +122,7 @@ def test_every_unsupported_node_is_listed(
     ]
     constants = {"s": np.array([1, 1, 2, 3], dtype=np.float32)}
     made = model(nodes, {"x": (1, 1, 4, 4)}, constants, opset=18)
+    made.opset_import.append(helper.make_opsetid("com.example", 1))
     out = tmp_path / "m.slg"
     code, said, err = run(capsys, "import", saved(made, tmp_path), "-o", str(out))
     assert (code, said) == (1, "")

@@ -93,7 +93,9 @@ def test_unknown_functions_are_reported(library: OpLibrary, tmp_path: Path) -> N
 
 def test_functions_that_call_themselves_are_refused(library: OpLibrary, tmp_path: Path) -> None:
     endless = function("Endless", "a", "b", [call("Endless", "a", "b")])
-    with pytest.raises(ImportFailure, match="functions call functions more than 32 deep"):
+    with pytest.raises(
+        ImportFailure, match="functions call functions more than 32 deep|must not be recursive"
+    ):
         imported(with_functions([call("Endless", "x")], [endless]), library, tmp_path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import NodeProto, defs
 
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 
 def check_arity(node: NodeProto, opset: int) -> None:

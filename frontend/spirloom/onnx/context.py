@@ -12,7 +12,7 @@ from onnx import NodeProto
 from spirloom.builder import Builder
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import narrowed
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 
 class Lifter:

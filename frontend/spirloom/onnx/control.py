@@ -10,7 +10,7 @@ from onnx import AttributeProto, GraphProto
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.joining import part, stacked
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 # Imports the nodes of a subgraph for these inputs, giving its own names the prefix.
 Run = Callable[[GraphProto, str, Sequence[Value]], list[Value]]

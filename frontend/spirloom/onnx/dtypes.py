@@ -10,7 +10,7 @@ from onnx import TensorProto
 from spirloom import interval
 from spirloom.interval import Interval
 from spirloom.ir import Array, DType
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 _DTYPES = {
     TensorProto.FLOAT: DType.F32,

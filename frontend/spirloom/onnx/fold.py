@@ -11,7 +11,7 @@ import numpy as np
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 Folder = Callable[[NodeContext, list[Array]], Array | Sequence[Array]]
 FOLDERS: dict[str, Folder] = {}

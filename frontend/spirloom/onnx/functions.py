@@ -11,7 +11,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import onnx_type
 from spirloom.onnx.reader import DEFAULT_DOMAINS
-from spirloom.onnx.table import Value
+from spirloom.onnx.terms import Value
 
 Attributes = Mapping[str, AttributeProto]
 

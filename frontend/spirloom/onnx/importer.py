@@ -25,7 +25,8 @@ from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.old_forms import modern_inputs
 from spirloom.onnx.sequences import Held
-from spirloom.onnx.table import CONVERTERS, Unsupported, Value
+from spirloom.onnx.table import CONVERTERS
+from spirloom.onnx.terms import Unsupported, Value
 from spirloom.onnx.values import Unknown, Values
 from spirloom.ops import OpError, OpLibrary
 

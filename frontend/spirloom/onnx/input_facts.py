@@ -15,7 +15,7 @@ from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType
 from spirloom.onnx.dtypes import exact_interval, is_wide, narrow_type, numpy_type, type_name
 from spirloom.onnx.narrowing import Facts
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 _INT32 = interval.of_type(DType.I32.numpy)
 

@@ -16,7 +16,7 @@ from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import narrow_type, numpy_type
 from spirloom.onnx.input_facts import input_facts
 from spirloom.onnx.narrowing import Facts
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 MAX_RANK = 8
 

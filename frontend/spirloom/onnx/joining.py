@@ -8,7 +8,7 @@ import numpy as np
 
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 
 def part(ctx: NodeContext, x: Value, axis: int, place: int, keep: bool = False) -> Value:

@@ -15,7 +15,7 @@ from spirloom.onnx.bounds import SELECTING, bounds_of
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import exact_interval, is_wide
 from spirloom.onnx.element_types import output_type
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 # Beyond it floating-point numbers are too coarse to bound integers made of them.
 _WHOLE_FLOATS = Interval(-(1 << 24), 1 << 24, whole=False)

@@ -12,7 +12,7 @@ from onnx import NodeProto, defs
 
 from spirloom.builder import Builder
 from spirloom.ir import Tensor
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 OLDEST_CONVERTED = 7
 

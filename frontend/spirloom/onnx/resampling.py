@@ -8,7 +8,7 @@ import numpy as np
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 _LIMIT = 1 << 24  # the largest output dimension
 

@@ -12,7 +12,7 @@ import numpy as np
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.joining import part, stacked
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 ValueList = tuple[Value, ...]
 Held = Value | ValueList  # what a name of a graph can stand for

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from spirloom.ir import Array, Tensor
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.terms import Value
 
-if TYPE_CHECKING:
-    from spirloom.onnx.context import NodeContext
-
-# What an ONNX name stands for: a constant known at import, in ONNX's own type, or a tensor.
-Value = Array | Tensor
-Converter = Callable[["NodeContext"], Value | Sequence[Value]]
+Converter = Callable[[NodeContext], Value | Sequence[Value]]
 
 CONVERTERS: dict[str, Converter] = {}
-
-
-class Unsupported(Exception):
-    """Why a node cannot be imported. Collected, so that one message lists every such node."""
 
 
 def converts(*op_types: str) -> Callable[[Converter], Converter]:

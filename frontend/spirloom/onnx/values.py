@@ -11,7 +11,7 @@ from spirloom.budget import Budget
 from spirloom.ir import Tensor
 from spirloom.onnx.guess import Guesses
 from spirloom.onnx.sequences import Held
-from spirloom.onnx.table import Unsupported, Value
+from spirloom.onnx.terms import Unsupported, Value
 
 
 class Unknown(Exception):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spirloom.builder import Builder
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 
 @dataclass(frozen=True, slots=True)

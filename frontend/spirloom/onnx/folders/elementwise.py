@@ -10,7 +10,7 @@ from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.fold import folds
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 _UNARY: dict[str, Callable[[Array], Array]] = {
     "Abs": np.abs,

@@ -8,7 +8,7 @@ from onnx import AttributeProto, numpy_helper
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.fold import folds
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 
 @folds("Constant")

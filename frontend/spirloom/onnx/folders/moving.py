@@ -7,7 +7,7 @@ import numpy as np
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.fold import folds
-from spirloom.onnx.table import Unsupported
+from spirloom.onnx.terms import Unsupported
 
 
 @folds("Concat")

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 from spirloom.onnx.window import Window, read_window, spatial
 
 

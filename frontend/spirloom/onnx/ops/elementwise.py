@@ -6,7 +6,8 @@ from math import inf
 
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 _UNARY = {
     "Abs": "aten.abs",

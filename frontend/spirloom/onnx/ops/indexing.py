@@ -7,7 +7,8 @@ import numpy as np
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import narrowed
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 # The types for which a product with a constant is a layer, which packs its weight.
 _LAYERS = (DType.F32, DType.F16)

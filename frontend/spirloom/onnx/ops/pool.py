@@ -10,7 +10,8 @@ import numpy as np
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.convolution import at_least_planar, restore_rank
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 from spirloom.onnx.window import Window, pool_kernel, read_window
 
 

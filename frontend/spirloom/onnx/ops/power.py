@@ -6,7 +6,8 @@ import numpy as np
 
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Value, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Value
 
 _FLOATS = (DType.F32, DType.F16)
 

@@ -16,7 +16,8 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.fold import folds
 from spirloom.onnx.ops.convolution import convolve
 from spirloom.onnx.ops.matmul import product
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 _RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
 

@@ -8,7 +8,8 @@ from math import isclose
 
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 # The numbers of lib/squash.glsl.j2.
 _ACTIVATIONS = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 _PLAIN = {
     "ReduceMax": "aten.amax",

@@ -6,7 +6,8 @@ import numpy as np
 
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 # Of aten.grid_sampler_2d.
 BILINEAR = 0

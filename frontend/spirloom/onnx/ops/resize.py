@@ -11,7 +11,8 @@ from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.arrange import pick
 from spirloom.onnx.resampling import Axis, coordinates_of, outside, positions, read_axes
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 _ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,

@@ -8,7 +8,8 @@ from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import narrow_type, numpy_type
 from spirloom.onnx.folders import shapes
-from spirloom.onnx.table import Unsupported, Value, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported, Value
 
 
 @converts("Identity")

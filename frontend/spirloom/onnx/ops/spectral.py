@@ -8,7 +8,8 @@ import numpy as np
 
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import Unsupported, converts
+from spirloom.onnx.table import converts
+from spirloom.onnx.terms import Unsupported
 
 
 @converts("DFT")
