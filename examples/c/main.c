@@ -8,24 +8,25 @@
 
 enum { kPixels = 64, kDigits = 10 };
 
-static void check(spirloom_status status, spirloom_error* error) {
+// `error` is a pointer, as it may be looked at before the call that gives the status is made.
+static void check(spirloom_status status, spirloom_error** error) {
   if (status == SPIRLOOM_OK) return;
-  fprintf(stderr, "%s: %s\n", spirloom_status_name(status), spirloom_error_message(error));
-  spirloom_error_destroy(error);
+  fprintf(stderr, "%s: %s\n", spirloom_status_name(status), spirloom_error_message(*error));
+  spirloom_error_destroy(*error);
   exit(EXIT_FAILURE);
 }
 
 static spirloom_runtime* create_runtime(void) {
   spirloom_error* error = NULL;
   spirloom_library* shaders = NULL;
-  check(spirloom_library_from_pack(spirloom_AllShaders(), &shaders, &error), error);
+  check(spirloom_library_from_pack(spirloom_AllShaders(), &shaders, &error), &error);
 
   const spirloom_library* libraries[] = {shaders};
   spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
   options.libraries = libraries;
   options.library_count = 1;
   spirloom_runtime* runtime = NULL;
-  check(spirloom_runtime_create(&options, &runtime, &error), error);
+  check(spirloom_runtime_create(&options, &runtime, &error), &error);
   spirloom_library_destroy(shaders);  // the runtime keeps what it needs
   return runtime;
 }
@@ -58,16 +59,16 @@ static size_t greatest(const float* scores) {
 static int read_digits(spirloom_model* model, const char* images) {
   spirloom_error* error = NULL;
   spirloom_bytes pixels = {NULL, 0};
-  check(spirloom_model_input_bytes(model, 0, &pixels, &error), error);
+  check(spirloom_model_input_bytes(model, 0, &pixels, &error), &error);
   const size_t scans = pixels.size / (kPixels * sizeof(float));
   if (!read_pixels(images, pixels.data, scans * kPixels)) {
     fprintf(stderr, "%s does not hold %zu scans.\n", images, scans);
     return EXIT_FAILURE;
   }
-  check(spirloom_model_run(model, NULL, 0, NULL, 0, &error), error);
+  check(spirloom_model_run(model, NULL, 0, NULL, 0, &error), &error);
 
   spirloom_const_bytes scores = {NULL, 0};
-  check(spirloom_model_output_bytes(model, 0, &scores, &error), error);
+  check(spirloom_model_output_bytes(model, 0, &scores, &error), &error);
   for (size_t i = 0; i < scans; ++i) {
     printf("scan %zu reads %zu\n", i, greatest((const float*)scores.data + i * kDigits));
   }
@@ -82,7 +83,7 @@ int main(int argc, char** argv) {
   spirloom_runtime* runtime = create_runtime();
   spirloom_model* model = NULL;
   spirloom_error* error = NULL;
-  check(spirloom_model_load(runtime, argv[1], NULL, &model, &error), error);
+  check(spirloom_model_load(runtime, argv[1], NULL, &model, &error), &error);
   const int result = read_digits(model, argv[2]);
   spirloom_model_destroy(model);
   spirloom_runtime_destroy(runtime);

@@ -41,14 +41,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32) && defined(SPIRLOOM_BUILDS_SHARED)
-#define SPIRLOOM_API __declspec(dllexport)
-#elif defined(_WIN32) && defined(SPIRLOOM_SHARED)
-#define SPIRLOOM_API __declspec(dllimport)
-#elif defined(__GNUC__) && defined(SPIRLOOM_BUILDS_SHARED)
-#define SPIRLOOM_API __attribute__((visibility("default")))
+#if defined(_WIN32) && defined(SPIRLOOM_C_BUILDING)
+#define SPIRLOOM_C_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(SPIRLOOM_C_SHARED)
+#define SPIRLOOM_C_API __declspec(dllimport)
+#elif defined(__GNUC__) && defined(SPIRLOOM_C_BUILDING)
+#define SPIRLOOM_C_API __attribute__((visibility("default")))
 #else
-#define SPIRLOOM_API
+#define SPIRLOOM_C_API
 #endif
 
 // A struct of zeros with its size: spirloom_model_options options =
@@ -73,10 +73,10 @@ extern "C" {
 #define SPIRLOOM_ABI_VERSION 1
 
 // SPIRLOOM_ABI_VERSION of the library: compare it with your own after loading it at run time.
-SPIRLOOM_API uint32_t spirloom_abi_version(void);
+SPIRLOOM_C_API uint32_t spirloom_abi_version(void);
 
 // The library's version, e.g. "0.1.0".
-SPIRLOOM_API const char* spirloom_version(void);
+SPIRLOOM_C_API const char* spirloom_version(void);
 
 // ---- Errors ------------------------------------------------------------------------------------
 
@@ -94,18 +94,18 @@ typedef enum spirloom_status {
 } spirloom_status;
 
 // E.g. "invalid argument"; "unknown" for a number that is none. Lasts as long as the program.
-SPIRLOOM_API const char* spirloom_status_name(spirloom_status status);
+SPIRLOOM_C_API const char* spirloom_status_name(spirloom_status status);
 
 // What went wrong. Where a function takes a spirloom_error**, it may be NULL; else *error becomes
 // NULL on success and on failure an error to destroy. What it held before is not looked at.
 typedef struct spirloom_error spirloom_error;
 
-SPIRLOOM_API void spirloom_error_destroy(spirloom_error* error);
+SPIRLOOM_C_API void spirloom_error_destroy(spirloom_error* error);
 // What the failed function returned; of NULL, SPIRLOOM_OK.
-SPIRLOOM_API spirloom_status spirloom_error_status(const spirloom_error* error);
+SPIRLOOM_C_API spirloom_status spirloom_error_status(const spirloom_error* error);
 // Sentences that name the thing, both values and the remedy, then a line " - While ..." for each
 // caller that added context. Of NULL, "".
-SPIRLOOM_API const char* spirloom_error_message(const spirloom_error* error);
+SPIRLOOM_C_API const char* spirloom_error_message(const spirloom_error* error);
 
 // ---- Types and bytes ---------------------------------------------------------------------------
 
@@ -121,9 +121,9 @@ typedef enum spirloom_dtype {
 } spirloom_dtype;
 
 // Bytes of one element: 4 for SPIRLOOM_F32, 1 for SPIRLOOM_B8; 0 for a number that is no dtype.
-SPIRLOOM_API size_t spirloom_dtype_size(spirloom_dtype dtype);
+SPIRLOOM_C_API size_t spirloom_dtype_size(spirloom_dtype dtype);
 // E.g. "float32", "bool"; "unknown" for a number that is none. Lasts as long as the program.
-SPIRLOOM_API const char* spirloom_dtype_name(spirloom_dtype dtype);
+SPIRLOOM_C_API const char* spirloom_dtype_name(spirloom_dtype dtype);
 
 // Where tensors live on the device (docs/architecture.md). Inputs and outputs are dense bytes in
 // any of them.
@@ -136,7 +136,7 @@ typedef enum spirloom_storage {
 } spirloom_storage;
 
 // E.g. "texture3d", "auto"; "unknown" for a number that is none. Lasts as long as the program.
-SPIRLOOM_API const char* spirloom_storage_name(spirloom_storage storage);
+SPIRLOOM_C_API const char* spirloom_storage_name(spirloom_storage storage);
 
 // Bytes that the caller owns, or that a function says who does. `data` may be NULL when `size` is
 // 0.
@@ -167,8 +167,8 @@ typedef struct spirloom_library spirloom_library;
 // another (rename) is fine. Fails with SPIRLOOM_NOT_FOUND when it does not exist,
 // SPIRLOOM_INVALID_FILE when it is damaged or no shader pack, SPIRLOOM_UNSUPPORTED for another
 // version of the format.
-SPIRLOOM_API spirloom_status spirloom_library_open(const char* path, spirloom_library** library,
-                                                   spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_library_open(const char* path, spirloom_library** library,
+                                                     spirloom_error** error);
 
 // A library's bytes in memory.
 typedef struct spirloom_pack {
@@ -181,27 +181,27 @@ typedef struct spirloom_pack {
 // The library in these bytes, which must stay until it, and every runtime and model that was made
 // with it, is destroyed. They are trusted like the program: spirloom_runtime_create() checks their
 // structure, but no digest. `pack` and its name are copied.
-SPIRLOOM_API spirloom_status spirloom_library_from_pack(const spirloom_pack* pack,
-                                                        spirloom_library** library,
-                                                        spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_library_from_pack(const spirloom_pack* pack,
+                                                          spirloom_library** library,
+                                                          spirloom_error** error);
 
 // The bytes of a library that the program links: CMake's spirloom_add_shader_library(FUNCTION Name)
 // defines spirloom_Name(), to be declared like this one, which the target spirloom::shaders_all
 // defines.
 const spirloom_pack* spirloom_AllShaders(void);
 
-SPIRLOOM_API void spirloom_library_destroy(spirloom_library* library);
+SPIRLOOM_C_API void spirloom_library_destroy(spirloom_library* library);
 // Its path, or the pack's name. Of NULL, "".
-SPIRLOOM_API const char* spirloom_library_name(const spirloom_library* library);
+SPIRLOOM_C_API const char* spirloom_library_name(const spirloom_library* library);
 // Whether its operators replace those of the same name in other libraries; false at first, and of
 // no account for a library that was built to (OVERRIDE). For runtimes that are created later; not
 // while another thread uses the library.
-SPIRLOOM_API void spirloom_library_set_overrides(spirloom_library* library, bool overrides);
+SPIRLOOM_C_API void spirloom_library_set_overrides(spirloom_library* library, bool overrides);
 
 // ---- Devices -----------------------------------------------------------------------------------
 
 // True if a Vulkan loader and a device of at least version 1.1 with a compute queue are present.
-SPIRLOOM_API bool spirloom_is_available(void);
+SPIRLOOM_C_API bool spirloom_is_available(void);
 
 // What a device reports. Sizes in bytes. Pointers last as long as what the info was asked of.
 typedef struct spirloom_device_info {
@@ -224,15 +224,15 @@ typedef struct spirloom_devices spirloom_devices;
 
 // Lists them in the order in which an index selects them. Fails with SPIRLOOM_NOT_FOUND without a
 // loader.
-SPIRLOOM_API spirloom_status spirloom_devices_list(spirloom_devices** devices,
-                                                   spirloom_error** error);
-SPIRLOOM_API void spirloom_devices_destroy(spirloom_devices* devices);
+SPIRLOOM_C_API spirloom_status spirloom_devices_list(spirloom_devices** devices,
+                                                     spirloom_error** error);
+SPIRLOOM_C_API void spirloom_devices_destroy(spirloom_devices* devices);
 // Of NULL, 0.
-SPIRLOOM_API size_t spirloom_devices_count(const spirloom_devices* devices);
+SPIRLOOM_C_API size_t spirloom_devices_count(const spirloom_devices* devices);
 // Fills `info`. Fails for an `i` that is not below spirloom_devices_count().
-SPIRLOOM_API spirloom_status spirloom_devices_get(const spirloom_devices* devices, size_t i,
-                                                  spirloom_device_info* info,
-                                                  spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_devices_get(const spirloom_devices* devices, size_t i,
+                                                    spirloom_device_info* info,
+                                                    spirloom_error** error);
 
 // ---- Runtime -----------------------------------------------------------------------------------
 
@@ -260,17 +260,17 @@ typedef struct spirloom_runtime spirloom_runtime;
 // SPIRLOOM_NOT_FOUND without a loader or a device, SPIRLOOM_UNSUPPORTED when the chosen device is
 // below Vulkan 1.1, SPIRLOOM_INVALID_ARGUMENT for a device that does not exist or for libraries
 // that clash, SPIRLOOM_INVALID_FILE for a library that is malformed.
-SPIRLOOM_API spirloom_status spirloom_runtime_create(const spirloom_runtime_options* options,
-                                                     spirloom_runtime** runtime,
-                                                     spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_runtime_create(const spirloom_runtime_options* options,
+                                                       spirloom_runtime** runtime,
+                                                       spirloom_error** error);
 // Its models stay usable.
-SPIRLOOM_API void spirloom_runtime_destroy(spirloom_runtime* runtime);
+SPIRLOOM_C_API void spirloom_runtime_destroy(spirloom_runtime* runtime);
 // Fills `info` with what the runtime's device reports.
-SPIRLOOM_API spirloom_status spirloom_runtime_device(const spirloom_runtime* runtime,
-                                                     spirloom_device_info* info,
-                                                     spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_runtime_device(const spirloom_runtime* runtime,
+                                                       spirloom_device_info* info,
+                                                       spirloom_error** error);
 // The number of validation messages so far; 0 when validation is off, and of NULL.
-SPIRLOOM_API uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime);
+SPIRLOOM_C_API uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime);
 
 // ---- Tuning ------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ typedef struct spirloom_tuner spirloom_tuner;
 
 // For spirloom_model_options.tune; lasts as long as the program. What measures is linked into
 // programs that call this, and no others.
-SPIRLOOM_API const spirloom_tuner* spirloom_measured_kernels(void);
+SPIRLOOM_C_API const spirloom_tuner* spirloom_measured_kernels(void);
 
 // What it found for one call. Times in nanoseconds, the least of several runs. Lasts, strings
 // included, while on_tuned runs.
@@ -327,18 +327,17 @@ typedef struct spirloom_model spirloom_model;
 // malformed file, SPIRLOOM_NOT_FOUND for a file that does not exist, or listing every (op, dtype,
 // storage) that the runtime's libraries lack, SPIRLOOM_UNSUPPORTED for what the device cannot do,
 // SPIRLOOM_OUT_OF_MEMORY.
-SPIRLOOM_API spirloom_status spirloom_model_load(const spirloom_runtime* runtime, const char* path,
-                                                 const spirloom_model_options* options,
-                                                 spirloom_model** model, spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_load(const spirloom_runtime* runtime,
+                                                   const char* path,
+                                                   const spirloom_model_options* options,
+                                                   spirloom_model** model, spirloom_error** error);
 // The same from the `size` bytes at `file`, which may be freed afterwards. A graph with its
 // constants in another file is refused.
-SPIRLOOM_API spirloom_status spirloom_model_load_from_memory(const spirloom_runtime* runtime,
-                                                             const void* file, size_t size,
-                                                             const spirloom_model_options* options,
-                                                             spirloom_model** model,
-                                                             spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_load_from_memory(
+    const spirloom_runtime* runtime, const void* file, size_t size,
+    const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
 // A run in flight goes on; its spirloom_pending_run keeps what it needs.
-SPIRLOOM_API void spirloom_model_destroy(spirloom_model* model);
+SPIRLOOM_C_API void spirloom_model_destroy(spirloom_model* model);
 
 // An input or output. Its bytes are dense, row-major and little-endian. Pointers last until the
 // model is resized or destroyed.
@@ -359,15 +358,15 @@ typedef struct spirloom_tensor_info {
 } spirloom_tensor_info;
 
 // How many inputs and outputs there are; of NULL, 0.
-SPIRLOOM_API size_t spirloom_model_input_count(const spirloom_model* model);
-SPIRLOOM_API size_t spirloom_model_output_count(const spirloom_model* model);
+SPIRLOOM_C_API size_t spirloom_model_input_count(const spirloom_model* model);
+SPIRLOOM_C_API size_t spirloom_model_output_count(const spirloom_model* model);
 // Fill `info`. Fail for an `i` that is not below the count.
-SPIRLOOM_API spirloom_status spirloom_model_input(const spirloom_model* model, size_t i,
-                                                  spirloom_tensor_info* info,
-                                                  spirloom_error** error);
-SPIRLOOM_API spirloom_status spirloom_model_output(const spirloom_model* model, size_t i,
-                                                   spirloom_tensor_info* info,
-                                                   spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_input(const spirloom_model* model, size_t i,
+                                                    spirloom_tensor_info* info,
+                                                    spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_output(const spirloom_model* model, size_t i,
+                                                     spirloom_tensor_info* info,
+                                                     spirloom_error** error);
 
 // A size that varies from one resize to the next, e.g. "batch" between 1 and 8, both included.
 typedef struct spirloom_symbol_info {
@@ -378,19 +377,19 @@ typedef struct spirloom_symbol_info {
 } spirloom_symbol_info;
 
 // None for most models; of NULL, 0.
-SPIRLOOM_API size_t spirloom_model_symbol_count(const spirloom_model* model);
-SPIRLOOM_API spirloom_status spirloom_model_symbol(const spirloom_model* model, size_t i,
-                                                   spirloom_symbol_info* info,
-                                                   spirloom_error** error);
+SPIRLOOM_C_API size_t spirloom_model_symbol_count(const spirloom_model* model);
+SPIRLOOM_C_API spirloom_status spirloom_model_symbol(const spirloom_model* model, size_t i,
+                                                     spirloom_symbol_info* info,
+                                                     spirloom_error** error);
 
 // From now on runs with inputs of these shapes, one for each input; what the model said of its
 // inputs, outputs, bytes and statistics changes, and what was in its bytes is lost. Sizes that are
 // not among the last kept_sizes are planned and recorded first; weights, pipelines and memory are
 // shared. Fails with SPIRLOOM_INVALID_ARGUMENT, changing nothing, for shapes that the graph does
 // not take, naming the bounds, and during a run; otherwise like loading.
-SPIRLOOM_API spirloom_status spirloom_model_resize(spirloom_model* model,
-                                                   const spirloom_shape* shapes, size_t shape_count,
-                                                   spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_resize(spirloom_model* model,
+                                                     const spirloom_shape* shapes,
+                                                     size_t shape_count, spirloom_error** error);
 
 // What loading, or the resize that prepared the sizes at hand, did. Times in nanoseconds, sizes in
 // bytes.
@@ -410,9 +409,9 @@ typedef struct spirloom_load_stats {
 } spirloom_load_stats;
 
 // Fills `stats`.
-SPIRLOOM_API spirloom_status spirloom_model_stats(const spirloom_model* model,
-                                                  spirloom_load_stats* stats,
-                                                  spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_stats(const spirloom_model* model,
+                                                    spirloom_load_stats* stats,
+                                                    spirloom_error** error);
 
 // ---- Runs --------------------------------------------------------------------------------------
 
@@ -421,21 +420,21 @@ SPIRLOOM_API spirloom_status spirloom_model_stats(const spirloom_model* model,
 // count of 0: on what spirloom_model_input_bytes() hold. `outputs` NULL with a count of 0: copies
 // none; they are in spirloom_model_output_bytes(). Fails with SPIRLOOM_INVALID_ARGUMENT for other
 // counts and sizes and during a run, with SPIRLOOM_DEVICE_LOST.
-SPIRLOOM_API spirloom_status spirloom_model_run(spirloom_model* model,
-                                                const spirloom_const_bytes* inputs,
-                                                size_t input_count, const spirloom_bytes* outputs,
-                                                size_t output_count, spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_run(spirloom_model* model,
+                                                  const spirloom_const_bytes* inputs,
+                                                  size_t input_count, const spirloom_bytes* outputs,
+                                                  size_t output_count, spirloom_error** error);
 
 // Memory that the host and the device share, in place of copies: what is there when a run starts is
 // input i, and when it has ended that is output i. The addresses stay until the model is resized or
 // destroyed. Input memory may be slow to read: write it in order. Neither may be touched during a
 // run. Fail for an `i` that is not below the count.
-SPIRLOOM_API spirloom_status spirloom_model_input_bytes(spirloom_model* model, size_t i,
-                                                        spirloom_bytes* bytes,
-                                                        spirloom_error** error);
-SPIRLOOM_API spirloom_status spirloom_model_output_bytes(const spirloom_model* model, size_t i,
-                                                         spirloom_const_bytes* bytes,
-                                                         spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_input_bytes(spirloom_model* model, size_t i,
+                                                          spirloom_bytes* bytes,
+                                                          spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_output_bytes(const spirloom_model* model, size_t i,
+                                                           spirloom_const_bytes* bytes,
+                                                           spirloom_error** error);
 
 // A run that was started. It counts as its model for threads, and keeps what it needs of it.
 typedef struct spirloom_pending_run spirloom_pending_run;
@@ -443,21 +442,22 @@ typedef struct spirloom_pending_run spirloom_pending_run;
 // Starts a run and returns at once; copies the inputs first, or takes those that are there, as
 // spirloom_model_run() does. One run of a model is in flight at a time: fails with
 // SPIRLOOM_INVALID_ARGUMENT before the last one has been waited for.
-SPIRLOOM_API spirloom_status spirloom_model_submit(spirloom_model* model,
-                                                   const spirloom_const_bytes* inputs,
-                                                   size_t input_count, spirloom_pending_run** run,
-                                                   spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_submit(spirloom_model* model,
+                                                     const spirloom_const_bytes* inputs,
+                                                     size_t input_count, spirloom_pending_run** run,
+                                                     spirloom_error** error);
 // Waits for the run's end first.
-SPIRLOOM_API void spirloom_pending_run_destroy(spirloom_pending_run* run);
+SPIRLOOM_C_API void spirloom_pending_run_destroy(spirloom_pending_run* run);
 // Whether the run has ended, so that waiting returns at once. Fails with SPIRLOOM_DEVICE_LOST.
-SPIRLOOM_API spirloom_status spirloom_pending_run_is_done(const spirloom_pending_run* run,
-                                                          bool* done, spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_pending_run_is_done(const spirloom_pending_run* run,
+                                                            bool* done, spirloom_error** error);
 // Waits for the end, any number of times, and copies the outputs like spirloom_model_run(). Fails
 // with SPIRLOOM_DEVICE_LOST; where outputs are given, with SPIRLOOM_INVALID_ARGUMENT for other
 // counts and sizes and when the model has run again meanwhile.
-SPIRLOOM_API spirloom_status spirloom_pending_run_wait(spirloom_pending_run* run,
-                                                       const spirloom_bytes* outputs,
-                                                       size_t output_count, spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_pending_run_wait(spirloom_pending_run* run,
+                                                         const spirloom_bytes* outputs,
+                                                         size_t output_count,
+                                                         spirloom_error** error);
 
 // ---- Profiles ----------------------------------------------------------------------------------
 
@@ -478,16 +478,16 @@ typedef struct spirloom_profile spirloom_profile;
 
 // The dispatches of the last run that was waited for, in order. Fails with
 // SPIRLOOM_INVALID_ARGUMENT during a run.
-SPIRLOOM_API spirloom_status spirloom_model_profile(const spirloom_model* model,
-                                                    spirloom_profile** profile,
-                                                    spirloom_error** error);
-SPIRLOOM_API void spirloom_profile_destroy(spirloom_profile* profile);
+SPIRLOOM_C_API spirloom_status spirloom_model_profile(const spirloom_model* model,
+                                                      spirloom_profile** profile,
+                                                      spirloom_error** error);
+SPIRLOOM_C_API void spirloom_profile_destroy(spirloom_profile* profile);
 // Of NULL, 0.
-SPIRLOOM_API size_t spirloom_profile_count(const spirloom_profile* profile);
+SPIRLOOM_C_API size_t spirloom_profile_count(const spirloom_profile* profile);
 // Fills `info`. Fails for an `i` that is not below spirloom_profile_count().
-SPIRLOOM_API spirloom_status spirloom_profile_get(const spirloom_profile* profile, size_t i,
-                                                  spirloom_dispatch_info* info,
-                                                  spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_profile_get(const spirloom_profile* profile, size_t i,
+                                                    spirloom_dispatch_info* info,
+                                                    spirloom_error** error);
 
 #ifdef __cplusplus
 }  // extern "C"
