@@ -5,13 +5,16 @@ include_guard(GLOBAL)
 
 # spirloom_export_build_tree(): writes spirloomConfig.cmake and the targets into the build folder.
 function(spirloom_export_build_tree)
+  get_target_property(SPIRLOOM_C_SHARED spirloom::c_shared ALIASED_TARGET)
+  set(targets spirloom_warnings spirloom_graph_schema spirloom_runtime spirloom_c
+              "${SPIRLOOM_C_SHARED}" spirloom_shaders_all spirloom-shaderc)
+  list(REMOVE_DUPLICATES targets)
   export(
-    TARGETS spirloom_warnings spirloom_graph_schema spirloom_runtime spirloom_shaders_all
-            spirloom-shaderc
+    TARGETS ${targets}
     FILE "${PROJECT_BINARY_DIR}/spirloomTargets.cmake")
   set(SPIRLOOM_PACKAGE_INIT "set(spirloom_modules \"${PROJECT_SOURCE_DIR}/cmake\")")
   set(SPIRLOOM_PACKAGE_DEPENDENCIES SpirloomDependencies)
-  set(SPIRLOOM_PACKAGE_TARGETS "runtime shaders_all graph_schema")
+  set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all graph_schema")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/spirloomConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/spirloomConfig.cmake" @ONLY)
 endfunction()

@@ -10,12 +10,17 @@ include(CMakePackageConfigHelpers)
 set(share "${CMAKE_INSTALL_DATADIR}/spirloom")
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/spirloom")
 
-set(targets spirloom_warnings spirloom_runtime spirloom_shaders_all spirloom-run spirloom-ops)
+get_target_property(SPIRLOOM_C_SHARED spirloom::c_shared ALIASED_TARGET)
+set(targets spirloom_warnings spirloom_runtime spirloom_c "${SPIRLOOM_C_SHARED}"
+            spirloom_shaders_all spirloom-run spirloom-ops)
+list(REMOVE_DUPLICATES targets)
 if(NOT SPIRLOOM_SHADERC)
   list(APPEND targets spirloom-shaderc)
 endif()
 install(TARGETS ${targets} EXPORT spirloomTargets)
 install(EXPORT spirloomTargets DESTINATION "${package}")
+install(FILES "$<TARGET_PROPERTY:spirloom_shaders_all,SPIRLOOM_PACK>" DESTINATION "${share}"
+  RENAME shaders_all.slpack)  # for programs that link no shader library, such as other languages'
 install(DIRECTORY runtime/include/spirloom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
 install(DIRECTORY codegen op_specs templates frontend schema DESTINATION "${share}"
@@ -36,7 +41,7 @@ install(CODE "
     COMMAND_ERROR_IS_FATAL ANY)")
 
 set(SPIRLOOM_PACKAGE_DEPENDENCIES SpirloomRuntimeDependencies)
-set(SPIRLOOM_PACKAGE_TARGETS "runtime shaders_all")
+set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all")
 set(SPIRLOOM_PACKAGE_INIT "@PACKAGE_INIT@\nset(spirloom_modules \"@PACKAGE_modules@\")")
 configure_file(cmake/spirloomConfig.cmake.in
   "${PROJECT_BINARY_DIR}/installed/spirloomConfig.cmake.in" @ONLY)

@@ -10,7 +10,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
   "Folder of compiled shaders that builds may share; empty: one in each project's build folder")
 
 # spirloom_add_shader_library(NAME
-#   [FUNCTION name]            C++ function that returns the library; `AllShaders` unless given
+#   [FUNCTION name]            function that returns the library; `AllShaders` unless given
 #   [LIBRARY name]             its name in messages; NAME unless given
 #   [OPS name...]              ops to keep: full or short names, kernels, variants, globs
 #   [OPS_YAML file...]         files that list ops, each with optional dtypes and storages
@@ -26,7 +26,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [SELECTOR_PREFIX prefix])  of the selectors' names in messages
 #
 # Makes the library NAME, static unless BUILD_SHARED_LIBS. A program that links it names
-# `spirloom::FUNCTION()` when it creates a runtime. The file that it embeds is OUT/shaders.slpack, the
+# `spirloom::FUNCTION()`, in C `spirloom_FUNCTION()`, when it creates a runtime. The file that it embeds is OUT/shaders.slpack, the
 # target's property SPIRLOOM_PACK; with PACK_ONLY, NAME makes no more, and any program that links
 # spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/selective-builds.md says
 # what each of them keeps. Files and folders are relative to the current source folder.

@@ -8,8 +8,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
+# What only the runtime itself sees.
+_INSIDE = tuple(
+    f"runtime/{room}"
+    for room in ("base", "pack", "vulkan", "ops", "session")
+) + tuple(f"runtime/graph/{room}" for room in ("file", "plan", "memory", "record", "constants", "model"))
+
 # A room includes itself and those that stand above it here, less those that its line names.
-ROOMS = {
+ROOMS: dict[str, tuple[str, ...]] = {
     "runtime/include/spirloom": (),
     "runtime/base": (),
     "runtime/pack": (),
@@ -22,6 +28,7 @@ ROOMS = {
     "runtime/graph/record": (),
     "runtime/graph/constants": (),
     "runtime/graph/model": (),
+    "runtime/c": _INSIDE,
 }
 
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)

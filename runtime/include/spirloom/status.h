@@ -87,10 +87,10 @@ class [[nodiscard]] Result {
 }  // namespace spirloom
 
 // Returns from the calling function with the error, if `expression` (a Status) is one.
-#define SPIRLOOM_TRY(expression)                                                  \
-  do {                                                                            \
-    if (::spirloom::Status spirloom_status = (expression); !spirloom_status.ok()) \
-      return spirloom_status;                                                     \
+#define SPIRLOOM_TRY(expression)                                                \
+  do {                                                                          \
+    if (::spirloom::Status spirloom_tried = (expression); !spirloom_tried.ok()) \
+      return spirloom_tried;                                                    \
   } while (false)
 
 #define SPIRLOOM_CONCAT_INNER(a, b) a##b

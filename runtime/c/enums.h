@@ -1,0 +1,54 @@
+// The C API's enums are the C++ API's, number by number.
+#ifndef SPIRLOOM_RUNTIME_C_ENUMS_H_
+#define SPIRLOOM_RUNTIME_C_ENUMS_H_
+
+#include <optional>
+
+#include "spirloom/spirloom.h"
+#include "spirloom/status.h"
+#include "spirloom/types.h"
+
+namespace spirloom::c {
+
+constexpr spirloom_status ToC(StatusCode code) { return static_cast<spirloom_status>(code); }
+constexpr spirloom_dtype ToC(DType dtype) { return static_cast<spirloom_dtype>(dtype); }
+constexpr spirloom_storage ToC(Storage storage) { return static_cast<spirloom_storage>(storage); }
+
+// Nothing for a number that has no name.
+constexpr std::optional<StatusCode> FromC(spirloom_status status) {
+  if (static_cast<unsigned>(status) > SPIRLOOM_INTERNAL) return std::nullopt;
+  return static_cast<StatusCode>(status);
+}
+constexpr std::optional<DType> FromC(spirloom_dtype dtype) {
+  if (static_cast<unsigned>(dtype) > SPIRLOOM_B8) return std::nullopt;
+  return static_cast<DType>(dtype);
+}
+constexpr std::optional<Storage> FromC(spirloom_storage storage) {
+  if (static_cast<unsigned>(storage) > SPIRLOOM_STORAGE_TEXTURE2D) return std::nullopt;
+  return static_cast<Storage>(storage);
+}
+
+static_assert(ToC(StatusCode::kOk) == SPIRLOOM_OK);
+static_assert(ToC(StatusCode::kInvalidArgument) == SPIRLOOM_INVALID_ARGUMENT);
+static_assert(ToC(StatusCode::kInvalidFile) == SPIRLOOM_INVALID_FILE);
+static_assert(ToC(StatusCode::kNotFound) == SPIRLOOM_NOT_FOUND);
+static_assert(ToC(StatusCode::kUnsupported) == SPIRLOOM_UNSUPPORTED);
+static_assert(ToC(StatusCode::kOutOfMemory) == SPIRLOOM_OUT_OF_MEMORY);
+static_assert(ToC(StatusCode::kDeviceLost) == SPIRLOOM_DEVICE_LOST);
+static_assert(ToC(StatusCode::kInternal) == SPIRLOOM_INTERNAL);
+
+static_assert(ToC(DType::kF32) == SPIRLOOM_F32);
+static_assert(ToC(DType::kF16) == SPIRLOOM_F16);
+static_assert(ToC(DType::kI32) == SPIRLOOM_I32);
+static_assert(ToC(DType::kI8) == SPIRLOOM_I8);
+static_assert(ToC(DType::kU8) == SPIRLOOM_U8);
+static_assert(ToC(DType::kB8) == SPIRLOOM_B8);
+
+static_assert(ToC(Storage::kAuto) == SPIRLOOM_STORAGE_AUTO);
+static_assert(ToC(Storage::kBuffer) == SPIRLOOM_STORAGE_BUFFER);
+static_assert(ToC(Storage::kTexture3D) == SPIRLOOM_STORAGE_TEXTURE3D);
+static_assert(ToC(Storage::kTexture2D) == SPIRLOOM_STORAGE_TEXTURE2D);
+
+}  // namespace spirloom::c
+
+#endif  // SPIRLOOM_RUNTIME_C_ENUMS_H_

@@ -1,0 +1,168 @@
+// Loading models, and what they say of themselves.
+#include "runtime/c/model.h"
+
+#include <utility>
+
+#include "runtime/c/enums.h"
+#include "runtime/c/error.h"
+#include "runtime/c/model_options.h"
+#include "runtime/c/runtime.h"
+#include "runtime/c/sized.h"
+
+using spirloom::Model;
+using spirloom::ModelOptions;
+using spirloom::Status;
+using spirloom::TensorInfo;
+namespace c = spirloom::c;
+
+namespace spirloom::c {
+
+void DimTexts::Refer(std::span<const TensorInfo> infos) {
+  texts_.resize(infos.size());
+  for (size_t i = 0; i < infos.size(); ++i) {
+    texts_[i].clear();
+    for (const std::string& dim : infos[i].dims) texts_[i].push_back(dim.c_str());
+  }
+}
+
+}  // namespace spirloom::c
+
+spirloom_model::spirloom_model(Model made) : model(std::move(made)) { ReferToInfos(); }
+
+void spirloom_model::ReferToInfos() {
+  input_dims.Refer(model.inputs());
+  output_dims.Refer(model.outputs());
+}
+
+namespace {
+
+spirloom_tensor_info Info(const TensorInfo& info, const char* const* dims) {
+  return {.struct_size = sizeof(spirloom_tensor_info),
+          .name = info.name.c_str(),
+          .dtype = c::ToC(info.dtype),
+          .shape = info.shape.data(),
+          .dims = dims,
+          .rank = info.shape.size(),
+          .size = info.size,
+          .least = info.least,
+          .greatest = info.greatest};
+}
+
+}  // namespace
+
+spirloom_status spirloom_model_load(const spirloom_runtime* runtime, const char* path,
+                                    const spirloom_model_options* options, spirloom_model** model,
+                                    spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_load",
+                                  {{"runtime", runtime}, {"path", path}, {"model", model}}));
+    *model = nullptr;
+    SPIRLOOM_TRY_ASSIGN(const ModelOptions given, c::ReadModelOptions(options));
+    SPIRLOOM_TRY_ASSIGN(Model loaded, Model::Load(runtime->runtime, path, given));
+    *model = new spirloom_model(std::move(loaded));
+    return Status();
+  });
+}
+
+spirloom_status spirloom_model_load_from_memory(const spirloom_runtime* runtime, const void* file,
+                                                size_t size, const spirloom_model_options* options,
+                                                spirloom_model** model, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_load_from_memory",
+                                  {{"runtime", runtime}, {"file", file}, {"model", model}}));
+    *model = nullptr;
+    SPIRLOOM_TRY_ASSIGN(const ModelOptions given, c::ReadModelOptions(options));
+    SPIRLOOM_TRY_ASSIGN(Model loaded,
+                        Model::LoadFromMemory(runtime->runtime,
+                                              {static_cast<const std::byte*>(file), size}, given));
+    *model = new spirloom_model(std::move(loaded));
+    return Status();
+  });
+}
+
+void spirloom_model_destroy(spirloom_model* model) { delete model; }
+
+size_t spirloom_model_input_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.inputs().size();
+}
+
+size_t spirloom_model_output_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.outputs().size();
+}
+
+spirloom_status spirloom_model_input(const spirloom_model* model, size_t i,
+                                     spirloom_tensor_info* info, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_input", {{"model", model}, {"info", info}}));
+    SPIRLOOM_TRY(c::CheckIndex("inputs", i, model->model.inputs().size()));
+    return c::Write("spirloom_tensor_info", Info(model->model.inputs()[i], model->input_dims[i]),
+                    info);
+  });
+}
+
+spirloom_status spirloom_model_output(const spirloom_model* model, size_t i,
+                                      spirloom_tensor_info* info, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_output", {{"model", model}, {"info", info}}));
+    SPIRLOOM_TRY(c::CheckIndex("outputs", i, model->model.outputs().size()));
+    return c::Write("spirloom_tensor_info", Info(model->model.outputs()[i], model->output_dims[i]),
+                    info);
+  });
+}
+
+size_t spirloom_model_symbol_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.symbols().size();
+}
+
+spirloom_status spirloom_model_symbol(const spirloom_model* model, size_t i,
+                                      spirloom_symbol_info* info, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_symbol", {{"model", model}, {"info", info}}));
+    SPIRLOOM_TRY(c::CheckIndex("symbols", i, model->model.symbols().size()));
+    const spirloom::SymbolInfo& symbol = model->model.symbols()[i];
+    return c::Write<spirloom_symbol_info>("spirloom_symbol_info",
+                                          {.struct_size = sizeof(spirloom_symbol_info),
+                                           .name = symbol.name.c_str(),
+                                           .least = symbol.least,
+                                           .greatest = symbol.greatest},
+                                          info);
+  });
+}
+
+spirloom_status spirloom_model_resize(spirloom_model* model, const spirloom_shape* shapes,
+                                      size_t shape_count, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_resize", {{"model", model}}));
+    SPIRLOOM_TRY(c::CheckArray("shapes", shapes, shape_count));
+    std::vector<spirloom::Shape> given;
+    for (const spirloom_shape& shape : std::span(shapes, shape_count)) {
+      SPIRLOOM_TRY(c::CheckArray("sizes", shape.sizes, shape.rank));
+      given.emplace_back(shape.sizes, shape.sizes + shape.rank);
+    }
+    SPIRLOOM_TRY(model->model.Resize(given));
+    model->ReferToInfos();
+    return Status();
+  });
+}
+
+spirloom_status spirloom_model_stats(const spirloom_model* model, spirloom_load_stats* stats,
+                                     spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_stats", {{"model", model}, {"stats", stats}}));
+    const spirloom::LoadStats& s = model->model.stats();
+    return c::Write<spirloom_load_stats>("spirloom_load_stats",
+                                         {.struct_size = sizeof(spirloom_load_stats),
+                                          .load_ns = s.load_ns,
+                                          .pipeline_ns = s.pipeline_ns,
+                                          .pipelines = s.pipelines,
+                                          .dispatches = s.dispatches,
+                                          .barriers = s.barriers,
+                                          .layout_copies = s.layout_copies,
+                                          .aliased_views = s.aliased_views,
+                                          .constant_bytes = s.constant_bytes,
+                                          .planned_bytes = s.planned_bytes,
+                                          .naive_bytes = s.naive_bytes,
+                                          .live_bytes = s.live_bytes},
+                                         stats);
+  });
+}

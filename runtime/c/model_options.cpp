@@ -1,0 +1,62 @@
+#include "runtime/c/model_options.h"
+
+#include <span>
+
+#include "runtime/base/error.h"
+#include "runtime/c/enums.h"
+#include "runtime/c/error.h"
+#include "runtime/c/sized.h"
+
+namespace spirloom::c {
+namespace {
+
+Status ReadKernels(const spirloom_model_options& given, std::vector<std::string>& kernels) {
+  SPIRLOOM_TRY(CheckArray("kernels", given.kernels, given.kernel_count));
+  for (const char* kernel : std::span(given.kernels, given.kernel_count)) {
+    if (kernel == nullptr) {
+      return Error(StatusCode::kInvalidArgument,
+                   {"Kernel ", kernels.size(), " of the spirloom_model_options is NULL."});
+    }
+    kernels.emplace_back(kernel);
+  }
+  return Status();
+}
+
+void SetOnTuned(const spirloom_model_options& given, ModelOptions& options) {
+  if (given.on_tuned == nullptr) return;
+  options.on_tuned = [on_tuned = given.on_tuned, data = given.on_tuned_data](
+                         const TunedCall& call, size_t done, size_t total) {
+    const spirloom_tuned_call info{.struct_size = sizeof(spirloom_tuned_call),
+                                   .call = call.call.c_str(),
+                                   .node = call.node.c_str(),
+                                   .rule = call.rule.c_str(),
+                                   .kernel = call.kernel.c_str(),
+                                   .rule_ns = call.rule_ns,
+                                   .ns = call.ns};
+    on_tuned(&info, done, total, data);
+  };
+}
+
+}  // namespace
+
+Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
+  ModelOptions read;
+  if (options == nullptr) return read;
+  spirloom_model_options given{};
+  SPIRLOOM_TRY(Read("spirloom_model_options", options, given));
+  const auto storage = FromC(given.storage);
+  if (!storage) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The storage ", static_cast<unsigned>(given.storage),
+                  " of the spirloom_model_options is none."});
+  }
+  read.storage = *storage;
+  SPIRLOOM_TRY(ReadKernels(given, read.kernels));
+  read.profile = given.profile;
+  read.tune = reinterpret_cast<const internal::Tuner*>(given.tune);
+  SetOnTuned(given, read);
+  if (given.kept_sizes != 0) read.kept_sizes = given.kept_sizes;
+  return read;
+}
+
+}  // namespace spirloom::c

@@ -1,0 +1,21 @@
+#ifndef SPIRLOOM_RUNTIME_C_RUN_BYTES_H_
+#define SPIRLOOM_RUNTIME_C_RUN_BYTES_H_
+
+#include <span>
+#include <vector>
+
+#include "spirloom/spirloom.h"
+#include "spirloom/status.h"
+
+namespace spirloom::c {
+
+using InputSpans = std::vector<std::span<const std::byte>>;
+using OutputSpans = std::vector<std::span<std::byte>>;
+
+// What a run is given, in C++. Fails with kInvalidArgument for what is null and should not be.
+Result<InputSpans> ReadInputs(const spirloom_const_bytes* inputs, size_t count);
+Result<OutputSpans> ReadOutputs(const spirloom_bytes* outputs, size_t count);
+
+}  // namespace spirloom::c
+
+#endif  // SPIRLOOM_RUNTIME_C_RUN_BYTES_H_

@@ -1,0 +1,5 @@
+#include "spirloom/spirloom.h"
+
+uint32_t spirloom_abi_version() { return SPIRLOOM_ABI_VERSION; }
+
+const char* spirloom_version() { return SPIRLOOM_VERSION; }

@@ -1,0 +1,60 @@
+"""The ABI in words, by the C compiler: sizes, offsets, numbers and declarations."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.c_api.header import Function, Header, Struct
+
+INCLUDE = Path(__file__).resolve().parents[2] / "runtime/include"
+HEAD = """The C API's ABI, version {version}, where pointers have 64 bits. What is here stays; structs grow at
+their ends, enums get further numbers. UPDATE_GOLDENS=1 ./dev test -R c_api rewrites it.
+"""
+
+
+def _size_lines(struct: Struct) -> str:
+    lines = [f'printf("\\nstruct {struct.name}: %zu bytes\\n", sizeof({struct.name}));']
+    for field in struct.fields:
+        array = f"[{field.count}]" if field.count > 1 else ""
+        place = f"offsetof({struct.name}, {field.name})"
+        size = f"sizeof((({struct.name}*)0)->{field.name})"
+        text = f"{field.name}{array}: {field.ctype}"
+        lines.append(f'printf("%4zu %3zu  {text}\\n", {place}, {size});')
+    return "\n".join(lines)
+
+
+def _program(header: Header) -> str:
+    enums = [
+        "\n".join(
+            [f'printf("\\nenum {enum.name}: %zu bytes\\n", sizeof({enum.name}));']
+            + [f'printf("%4d  {key}\\n", (int){key});' for key in enum.numbers]
+        )
+        for enum in header.enums
+    ]
+    body = "\n".join([*enums, *map(_size_lines, header.structs)])
+    return f"#include <spirloom/spirloom.h>\n#include <stdio.h>\nint main(void) {{\n{body}\n}}\n"
+
+
+def _declaration(function: Function) -> str:
+    parameters = ", ".join(f"{field.ctype} {field.name}" for field in function.parameters)
+    return f"{function.result} {function.name}({parameters or 'void'})"
+
+
+def describe(header: Header, compiler: str, folder: Path) -> str:
+    """The text to compare; `folder` is for the program that prints a part of it."""
+    source = folder / "abi.c"
+    source.write_text(_program(header), encoding="utf-8")
+    command = [compiler, "-std=c11", f"-I{INCLUDE}", str(source), "-o", str(folder / "abi")]
+    subprocess.run(command, check=True)
+    run = subprocess.run([folder / "abi"], check=True, capture_output=True, text=True)
+    functions = "".join(f"{_declaration(function)}\n" for function in header.functions)
+    return f"{HEAD.format(version=header.abi_version)}{run.stdout}\n{functions}"
+
+
+def end_of_members(struct: Struct, text: str) -> tuple[int, int]:
+    """Where the last member ends and the struct does, as `text` has them."""
+    lines = iter(text.splitlines())
+    start = next(line for line in lines if line.startswith(f"struct {struct.name}:"))
+    last = [next(lines) for _ in struct.fields][-1].split()
+    return int(last[0]) + int(last[1]), int(start.split()[2])

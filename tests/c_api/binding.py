@@ -1,0 +1,93 @@
+"""Calls from Python, made from what the header says: what a binding of another language does."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.c_api.header import Field, Header
+
+NUMBERS: dict[str, Any] = {
+    "void": None,
+    "bool": ctypes.c_bool,
+    "size_t": ctypes.c_size_t,
+    "int64_t": ctypes.c_int64,
+    "uint32_t": ctypes.c_uint32,
+    "uint64_t": ctypes.c_uint64,
+}
+
+
+class SpirloomError(Exception):
+    """A call that failed."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Binding:
+    """The library's functions by name, its structs and its enums' numbers."""
+
+    def __init__(self, header: Header, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        self._enums = {enum.name for enum in header.enums}
+        self.numbers = {key: n for enum in header.enums for key, n in enum.numbers.items()}
+        self._structs = {
+            struct.name: type(
+                struct.name,
+                (ctypes.Structure,),
+                {"_fields_": [(field.name, self._type_of(field)) for field in struct.fields]},
+            )
+            for struct in header.structs
+        }
+        for function in header.functions:
+            foreign = getattr(self._library, function.name)
+            foreign.restype = self._type(function.result)
+            foreign.argtypes = [self._type(field.ctype) for field in function.parameters]
+
+    def _type(self, name: str) -> Any:
+        if name == "const char*":
+            return ctypes.c_char_p
+        if name.endswith(("*", ")")):
+            return ctypes.c_void_p
+        return ctypes.c_int if name in self._enums else NUMBERS[name]
+
+    def _type_of(self, field: Field) -> Any:
+        kind = self._type(field.ctype)
+        return kind * field.count if field.count > 1 else kind
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """spirloom_<name>(), for what cannot fail."""
+        function: Callable[..., Any] = getattr(self._library, f"spirloom_{name}")
+        return function
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """spirloom_<name>() with an error; a SpirloomError if it fails."""
+        error = ctypes.c_void_p()
+        status = getattr(self, name)(*arguments, ctypes.byref(error))
+        if status == 0:
+            assert not error.value
+            return
+        assert self.error_status(error) == status
+        message = self.error_message(error).decode()
+        self.error_destroy(error)
+        raise SpirloomError(status, message)
+
+    def make(self, name: str, *arguments: Any) -> ctypes.c_void_p:
+        """What spirloom_<name>() gives through its last pointer but the error."""
+        made = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(made))
+        assert made.value
+        return made
+
+    def struct(self, name: str, **members: Any) -> Any:
+        """A sized struct."""
+        kind = self._structs[f"spirloom_{name}"]
+        return kind(struct_size=ctypes.sizeof(kind), **members)
+
+    def bytes_at(self, memory: Any, size: int) -> Any:
+        """The pair of address and size that runs take."""
+        kind = self._structs["spirloom_bytes"]
+        return kind(ctypes.cast(memory, ctypes.c_void_p), size)

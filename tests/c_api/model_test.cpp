@@ -1,0 +1,315 @@
+// Models through the C API, on whatever device is there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "tests/c_api/objects.h"
+#include "tests/unit/model_fixture.h"
+
+namespace spirloom::c {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = relu(x + x) for an x of [batch, 3], at most `batch` rows if that `varies`.
+graph::FileGraph Twice(uint64_t batch, bool varies) {
+  graph::FileGraph file;
+  const uint32_t x = AddInput(file, "x", {batch, 3});
+  const uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(x, x), {batch, 3});
+  const uint32_t y = AddNode(file, "aten.relu", {graph::TensorArg(sum)}, {batch, 3});
+  if (varies) {
+    file.symbols = {{"batch", 1, static_cast<int64_t>(batch)}};
+    file.sizes = {{{{1, {0}}}, 1}};
+    for (const uint32_t tensor : {x, sum, y}) file.tensors[tensor].sizes = {1, 0};
+  }
+  file.outputs = {y};
+  return file;
+}
+
+spirloom_const_bytes In(const Floats& values) {
+  return {values.data(), values.size() * sizeof(float)};
+}
+spirloom_bytes Out(Floats& values) { return {values.data(), values.size() * sizeof(float)}; }
+
+class CModelTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!spirloom_is_available()) GTEST_SKIP() << "There is no Vulkan device.";
+    runtime_ = CreateRuntime();
+  }
+
+  void TearDown() override {
+    EXPECT_EQ(spirloom_runtime_validation_message_count(runtime_.get()), 0u);
+  }
+
+  static OwnedRuntime CreateRuntime() {
+    spirloom_library* library = nullptr;
+    EXPECT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
+    const Library owned(library);
+    spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
+    options.libraries = &library;
+    options.library_count = 1;
+    options.cache_dir = "none";
+    options.validation = true;
+    spirloom_runtime* runtime = nullptr;
+    EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "");
+    return OwnedRuntime(runtime);
+  }
+
+  OwnedModel Load(const graph::FileGraph& graph, const spirloom_model_options* options = nullptr) {
+    const std::vector<std::byte> file = graph.Write();
+    spirloom_model* model = nullptr;
+    EXPECT_EQ(Call(spirloom_model_load_from_memory, runtime_.get(), file.data(), file.size(),
+                   options, &model)
+                  .message,
+              "");
+    return OwnedModel(model);
+  }
+
+  OwnedRuntime runtime_;
+};
+
+Outcome RunOnce(spirloom_model* model, const Floats& x, Floats& y) {
+  const spirloom_const_bytes input = In(x);
+  const spirloom_bytes output = Out(y);
+  return Call(spirloom_model_run, model, &input, size_t{1}, &output, size_t{1});
+}
+
+TEST_F(CModelTest, RunsAfterItsRuntimeIsDestroyed) {
+  const OwnedModel model = Load(Twice(2, /*varies=*/false));
+  runtime_.reset();
+  Floats y(6);
+  EXPECT_EQ(RunOnce(model.get(), {1, -2, 3, -4, 5, -6}, y).message, "");
+  EXPECT_THAT(y, ElementsAre(2, 0, 6, 0, 10, 0));
+}
+
+TEST_F(CModelTest, SaysWhatItTakes) {
+  const OwnedModel model = Load(Twice(2, /*varies=*/true));
+  ASSERT_EQ(spirloom_model_input_count(model.get()), 1u);
+  ASSERT_EQ(spirloom_model_output_count(model.get()), 1u);
+  spirloom_tensor_info x = SPIRLOOM_INIT(spirloom_tensor_info);
+  ASSERT_EQ(Call(spirloom_model_input, model.get(), size_t{0}, &x).message, "");
+  EXPECT_STREQ(x.name, "x");
+  EXPECT_EQ(x.dtype, SPIRLOOM_F32);
+  EXPECT_EQ(x.size, 24u);
+  ASSERT_EQ(x.rank, 2u);
+  EXPECT_THAT(std::span(x.shape, 2), ElementsAre(2, 3));
+  EXPECT_STREQ(x.dims[0], "batch");
+  EXPECT_STREQ(x.dims[1], "3");
+  ASSERT_EQ(spirloom_model_symbol_count(model.get()), 1u);
+  spirloom_symbol_info batch = SPIRLOOM_INIT(spirloom_symbol_info);
+  ASSERT_EQ(Call(spirloom_model_symbol, model.get(), size_t{0}, &batch).message, "");
+  EXPECT_STREQ(batch.name, "batch");
+  EXPECT_EQ(batch.least, 1);
+  EXPECT_EQ(batch.greatest, 2);
+  spirloom_load_stats stats = SPIRLOOM_INIT(spirloom_load_stats);
+  ASSERT_EQ(Call(spirloom_model_stats, model.get(), &stats).message, "");
+  EXPECT_GT(stats.load_ns, 0u);
+  EXPECT_GE(stats.dispatches, 1u);
+}
+
+TEST_F(CModelTest, ResizesAndSaysSo) {
+  const OwnedModel model = Load(Twice(4, /*varies=*/true));
+  const std::array<int64_t, 2> sizes = {1, 3};
+  const spirloom_shape shape = {sizes.data(), sizes.size()};
+  ASSERT_EQ(Call(spirloom_model_resize, model.get(), &shape, size_t{1}).message, "");
+  spirloom_tensor_info y = SPIRLOOM_INIT(spirloom_tensor_info);
+  ASSERT_EQ(Call(spirloom_model_output, model.get(), size_t{0}, &y).message, "");
+  EXPECT_THAT(std::span(y.shape, 2), ElementsAre(1, 3));
+  EXPECT_STREQ(y.dims[0], "batch");
+  Floats values(3);
+  EXPECT_EQ(RunOnce(model.get(), {1, -2, 3}, values).message, "");
+  EXPECT_THAT(values, ElementsAre(2, 0, 6));
+
+  const std::array<int64_t, 2> beyond = {5, 3};
+  const spirloom_shape wrong = {beyond.data(), beyond.size()};
+  const Outcome outcome = Call(spirloom_model_resize, model.get(), &wrong, size_t{1});
+  EXPECT_EQ(outcome.status, SPIRLOOM_INVALID_ARGUMENT);
+  EXPECT_THAT(outcome.message, HasSubstr("batch"));
+}
+
+TEST_F(CModelTest, SubmitsAndWaits) {
+  OwnedModel model = Load(Twice(1, /*varies=*/false));
+  const Floats x = {1, 2, -3};
+  const spirloom_const_bytes input = In(x);
+  spirloom_pending_run* run = nullptr;
+  ASSERT_EQ(Call(spirloom_model_submit, model.get(), &input, size_t{1}, &run).message, "");
+  const OwnedRun owned(run);
+  spirloom_pending_run* second = run;
+  EXPECT_THAT(Call(spirloom_model_submit, model.get(), &input, size_t{1}, &second).message,
+              HasSubstr("in flight"));
+  EXPECT_EQ(second, nullptr);
+  model.reset();  // the run keeps what it needs
+  Floats y(3);
+  const spirloom_bytes output = Out(y);
+  ASSERT_EQ(Call(spirloom_pending_run_wait, run, &output, size_t{1}).message, "");
+  EXPECT_THAT(y, ElementsAre(2, 4, 0));
+  bool done = false;
+  EXPECT_EQ(Call(spirloom_pending_run_is_done, run, &done).message, "");
+  EXPECT_TRUE(done);
+}
+
+TEST_F(CModelTest, RunsInMemorySharedWithTheDevice) {
+  const OwnedModel model = Load(Twice(1, /*varies=*/false));
+  spirloom_bytes x = {};
+  ASSERT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{0}, &x).message, "");
+  ASSERT_EQ(x.size, 12u);
+  std::ranges::copy(Floats{4, -5, 6}, static_cast<float*>(x.data));
+  ASSERT_EQ(Call(spirloom_model_run, model.get(), nullptr, size_t{0}, nullptr, size_t{0}).message,
+            "");
+  spirloom_const_bytes y = {};
+  ASSERT_EQ(Call(spirloom_model_output_bytes, model.get(), size_t{0}, &y).message, "");
+  EXPECT_THAT(std::span(static_cast<const float*>(y.data), 3), ElementsAre(8, 0, 12));
+  EXPECT_EQ(Call(spirloom_model_input_bytes, model.get(), size_t{1}, &x).message,
+            "The index (1) is not below the number of inputs (1).");
+  EXPECT_EQ(x.data, nullptr);
+}
+
+TEST_F(CModelTest, WrongBytesAreRefused) {
+  const OwnedModel model = Load(Twice(1, /*varies=*/false));
+  Floats y(3);
+  EXPECT_THAT(RunOnce(model.get(), {1, 2}, y).message, HasSubstr("Size (8 bytes) of input 'x'"));
+  Floats small(1);
+  EXPECT_THAT(RunOnce(model.get(), {1, 2, 3}, small).message, HasSubstr("(4 bytes) of output"));
+  const spirloom_const_bytes null = {nullptr, 12};
+  EXPECT_EQ(Call(spirloom_model_run, model.get(), &null, size_t{1}, nullptr, size_t{0}).message,
+            "`inputs[0].data` is NULL, but is said to have 12 bytes.");
+  EXPECT_EQ(Call(spirloom_model_run, model.get(), nullptr, size_t{1}, nullptr, size_t{0}).message,
+            "`inputs` is NULL, but is said to have 1 elements.");
+  const spirloom_bytes nowhere = {nullptr, 12};
+  const Floats x = {1, 2, 3};
+  const spirloom_const_bytes input = In(x);
+  EXPECT_EQ(Call(spirloom_model_run, model.get(), &input, size_t{1}, &nowhere, size_t{1}).message,
+            "`outputs[0].data` is NULL, but is said to have 12 bytes.");
+}
+
+TEST_F(CModelTest, ProfilesARun) {
+  spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
+  options.storage = SPIRLOOM_STORAGE_BUFFER;
+  options.profile = true;
+  const OwnedModel model = Load(Twice(1, /*varies=*/false), &options);
+  Floats y(3);
+  ASSERT_EQ(RunOnce(model.get(), {1, 2, 3}, y).message, "");
+  spirloom_profile* profile = nullptr;
+  ASSERT_EQ(Call(spirloom_model_profile, model.get(), &profile).message, "");
+  const Profile owned(profile);
+  ASSERT_EQ(spirloom_profile_count(profile), 2u);
+  spirloom_dispatch_info info = SPIRLOOM_INIT(spirloom_dispatch_info);
+  ASSERT_EQ(Call(spirloom_profile_get, profile, size_t{1}, &info).message, "");
+  EXPECT_STREQ(info.op, "aten.relu");
+  EXPECT_STREQ(info.variant, "relu_f32_buffer");
+  EXPECT_GT(info.grid[0], 0u);
+  EXPECT_GT(info.workgroup[0], 0u);
+  EXPECT_THAT(Call(spirloom_profile_get, profile, size_t{2}, &info).message,
+              HasSubstr("number of dispatches (2)"));
+}
+
+TEST_F(CModelTest, OptionsAreChecked) {
+  spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
+  options.storage = static_cast<spirloom_storage>(77);
+  const std::vector<std::byte> file = Twice(1, /*varies=*/false).Write();
+  char untouched = 0;
+  auto* model = reinterpret_cast<spirloom_model*>(&untouched);
+  const auto load = [&] {
+    return Call(spirloom_model_load_from_memory, runtime_.get(), file.data(), file.size(), &options,
+                &model);
+  };
+  EXPECT_EQ(load().message, "The storage 77 of the spirloom_model_options is none.");
+  EXPECT_EQ(model, nullptr);
+  options = SPIRLOOM_INIT(spirloom_model_options);
+  const char* kernels[] = {"relu", nullptr};
+  options.kernels = kernels;
+  options.kernel_count = 2;
+  EXPECT_EQ(load().message, "Kernel 1 of the spirloom_model_options is NULL.");
+  EXPECT_EQ(Call(spirloom_model_load, runtime_.get(), "/nowhere.slg", nullptr, &model).status,
+            SPIRLOOM_NOT_FOUND);
+}
+
+// What on_tuned was told.
+struct Heard {
+  size_t calls = 0;
+  size_t total = 0;
+  std::string kernel;
+};
+
+TEST_F(CModelTest, TellsWhatItMeasured) {
+  graph::FileGraph file;
+  const uint32_t x = AddInput(file, "x", {8, 64});
+  const uint32_t w = file.AddConstant("w", {64, 64}, 0, Floats(64 * 64, 1));
+  file.outputs = {AddNode(file, "aten.linear", LinearArgs(x, w, graph::NoneArg()), {8, 64})};
+  Heard heard;
+  spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
+  options.tune = spirloom_measured_kernels();
+  options.on_tuned_data = &heard;
+  options.on_tuned = [](const spirloom_tuned_call* call, size_t, size_t total, void* data) {
+    auto& told = *static_cast<Heard*>(data);
+    ++told.calls;
+    told.total = total;
+    told.kernel = call->kernel;
+  };
+  const OwnedModel model = Load(file, &options);
+  EXPECT_EQ(heard.calls, 1u);
+  EXPECT_EQ(heard.total, 1u);
+  EXPECT_THAT(heard.kernel, HasSubstr("linear"));
+}
+
+TEST_F(CModelTest, DevicesAreListed) {
+  spirloom_devices* devices = nullptr;
+  ASSERT_EQ(Call(spirloom_devices_list, &devices).message, "");
+  const Devices owned(devices);
+  ASSERT_GE(spirloom_devices_count(devices), 1u);
+  spirloom_device_info used = SPIRLOOM_INIT(spirloom_device_info);
+  ASSERT_EQ(Call(spirloom_runtime_device, runtime_.get(), &used).message, "");
+  EXPECT_TRUE(used.usable);
+  bool listed = false;
+  for (size_t i = 0; i < spirloom_devices_count(devices); ++i) {
+    spirloom_device_info info = SPIRLOOM_INIT(spirloom_device_info);
+    ASSERT_EQ(Call(spirloom_devices_get, devices, i, &info).message, "");
+    listed |= std::string(info.name) == used.name && info.feature_count == used.feature_count;
+  }
+  EXPECT_TRUE(listed);
+  const size_t count = spirloom_devices_count(devices);
+  EXPECT_EQ(Call(spirloom_devices_get, devices, count, &used).status, SPIRLOOM_INVALID_ARGUMENT);
+}
+
+TEST_F(CModelTest, LibrariesAreChecked) {
+  const spirloom_library* none = nullptr;
+  spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
+  options.library_count = 1;
+  spirloom_runtime* runtime = nullptr;
+  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message,
+            "`libraries` is NULL, but is said to have 1 elements.");
+  options.libraries = &none;
+  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message,
+            "Library 0 of the spirloom_runtime_options is NULL.");
+  spirloom_library* opened = nullptr;
+  EXPECT_EQ(Call(spirloom_library_open, "/nowhere.slpack", &opened).status, SPIRLOOM_NOT_FOUND);
+  EXPECT_EQ(opened, nullptr);
+}
+
+TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
+  spirloom_library* first = nullptr;
+  spirloom_library* second = nullptr;
+  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &first).message, "");
+  const Library owned_first(first);
+  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &second).message, "");
+  const Library owned_second(second);
+  EXPECT_STREQ(spirloom_library_name(first), "spirloom::shaders_all");
+  const spirloom_library* libraries[] = {first, second};
+  spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
+  options.libraries = libraries;
+  options.library_count = 2;
+  options.cache_dir = "none";
+  spirloom_runtime* runtime = nullptr;
+  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).status, SPIRLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(runtime, nullptr);
+  spirloom_library_set_overrides(second, true);
+  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "");
+  spirloom_runtime_destroy(runtime);
+}
+
+}  // namespace
+}  // namespace spirloom::c
