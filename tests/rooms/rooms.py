@@ -8,12 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# What only the runtime itself sees.
-_INSIDE = tuple(
-    f"runtime/{room}"
-    for room in ("base", "pack", "vulkan", "ops", "session")
-) + tuple(f"runtime/graph/{room}" for room in ("file", "plan", "memory", "record", "constants", "model"))
-
 # A room includes itself and those that stand above it here, less those that its line names.
 ROOMS: dict[str, tuple[str, ...]] = {
     "runtime/include/spirloom": (),
@@ -28,7 +22,18 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "runtime/graph/record": (),
     "runtime/graph/constants": (),
     "runtime/graph/model": (),
-    "runtime/c": _INSIDE,
+    "runtime/c": (
+        "runtime/pack",
+        "runtime/vulkan",
+        "runtime/ops",
+        "runtime/session",
+        "runtime/graph/file",
+        "runtime/graph/plan",
+        "runtime/graph/memory",
+        "runtime/graph/record",
+        "runtime/graph/constants",
+        "runtime/graph/model",
+    ),
 }
 
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)

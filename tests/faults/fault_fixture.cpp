@@ -1,0 +1,140 @@
+#include "tests/faults/fault_fixture.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/model/model_state.h"
+#include "tests/unit/model_fixture.h"
+
+namespace spirloom::faults {
+namespace {
+
+using graph::FileGraph;
+using graph::NoneArg;
+
+constexpr int64_t kMaxBatch = 4;
+constexpr int64_t kWidth = 6;
+
+std::vector<std::byte> GraphFile() {
+  FileGraph file;
+  file.symbols = {{"batch", 1, kMaxBatch}};
+  file.sizes = {{{{1, {0}}}, 1}};
+  const std::vector<uint64_t> shape = {kMaxBatch, kWidth};
+  const uint32_t x = AddInput(file, "x", shape);
+  file.tensors[x].sizes = {1, 0};
+  Floats weight(kWidth * kWidth);
+  for (size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<float>(i % 5) - 2;
+  const uint32_t w = file.AddConstant("w", {kWidth, kWidth}, 0, weight);
+  const uint32_t product = AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), shape);
+  const uint32_t relu = AddNode(file, "aten.relu", {graph::TensorArg(product)}, shape);
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(relu, x), shape)};
+  return file.Write();
+}
+
+// The bytes of one x and y.
+class Exchange {
+ public:
+  explicit Exchange(int64_t batch) : shapes_{{batch, kWidth}} {
+    x_.resize(static_cast<size_t>(batch * kWidth));
+    for (size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<float>(i % 7) - 3;
+    y_.resize(x_.size());
+    inputs_ = {std::as_bytes(std::span(x_))};
+    outputs_ = {std::as_writable_bytes(std::span(y_))};
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const std::vector<Shape>& shapes() const { return shapes_; }
+  std::span<const std::span<const std::byte>> inputs() const { return inputs_; }
+  std::span<const std::span<std::byte>> outputs() const { return outputs_; }
+  void AppendOutputTo(std::vector<float>& all) {
+    all.insert(all.end(), y_.begin(), y_.end());
+    y_.assign(y_.size(), -77);
+  }
+
+ private:
+  std::vector<Shape> shapes_;
+  std::vector<float> x_;
+  std::vector<float> y_;
+  std::vector<std::span<const std::byte>> inputs_;
+  std::vector<std::span<std::byte>> outputs_;
+};
+
+Status UseSize(Model& model, int64_t batch, std::vector<float>& all) {
+  Exchange exchange(batch);
+  SPIRLOOM_TRY(model.Resize(exchange.shapes()));
+  SPIRLOOM_TRY(model.Run(exchange.inputs(), exchange.outputs()));
+  exchange.AppendOutputTo(all);
+  SPIRLOOM_TRY_ASSIGN(PendingRun run, model.Submit(exchange.inputs()));
+  SPIRLOOM_TRY(run.IsDone().status());
+  SPIRLOOM_TRY(run.Wait(exchange.outputs()));
+  exchange.AppendOutputTo(all);
+  return model.Profile().status();
+}
+
+Result<std::vector<float>> UseStaged(const Runtime& runtime, const ModelOptions& options) {
+  const std::vector<std::byte> file = GraphFile();
+  SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
+  const auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
+  SPIRLOOM_TRY_ASSIGN(auto state, internal::BuildModel(runtime.state(), *graph, options,
+                                                       internal::HostAccess::kStaged));
+  state->graph = graph;
+  std::vector<float> all;
+  for (const int64_t batch : {kMaxBatch, int64_t{2}}) {
+    Exchange exchange(batch);
+    SPIRLOOM_TRY(internal::ResizeModel(*state, exchange.shapes()));
+    SPIRLOOM_TRY(internal::RunModel(*state, exchange.inputs(), exchange.outputs()));
+    exchange.AppendOutputTo(all);
+  }
+  return all;
+}
+
+}  // namespace
+
+const VulkanFaults& Faults() {
+  static const VulkanFaults* const faults = [] {
+    void* loader = dlopen(VULKAN_FAULTS, RTLD_NOW | RTLD_LOCAL);
+    if (loader == nullptr) ADD_FAILURE() << dlerror();
+    using Get = decltype(&spirloom_vulkan_faults);
+    return reinterpret_cast<Get>(dlsym(loader, "spirloom_vulkan_faults"))();
+  }();
+  return *faults;
+}
+
+bool TryAll() {
+  const char* value = std::getenv("SPIRLOOM_FAULTS");
+  return value != nullptr && std::string_view(value) == "all";
+}
+
+Result<Runtime> MakeRuntime(const std::string& cache_dir, bool validation) {
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  options.cache_dir = cache_dir;
+  options.validation = validation;
+  return Runtime::Create(options);
+}
+
+Result<std::vector<float>> UseModel(const Runtime& runtime, const Use& use) {
+  ModelOptions options;
+  options.storage = use.storage;
+  options.profile = true;
+  if (use.tune) options.tune = MeasuredKernels();
+  if (use.staged) return UseStaged(runtime, options);
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, GraphFile(), options));
+  std::vector<float> all;
+  for (const int64_t batch : {kMaxBatch, int64_t{2}}) SPIRLOOM_TRY(UseSize(model, batch, all));
+  return all;
+}
+
+}  // namespace spirloom::faults
+
+int main(int argc, char** argv) {
+  (void)spirloom::faults::Faults();  // before the runtime looks for a loader
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

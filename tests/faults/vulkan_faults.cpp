@@ -1,0 +1,252 @@
+#include "tests/faults/vulkan_faults.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+// Functions that make an object, and what destroys it.
+#define CREATORS(X)                                            \
+  X(vkAllocateMemory, vkFreeMemory)                            \
+  X(vkCreateBuffer, vkDestroyBuffer)                           \
+  X(vkCreateBufferView, vkDestroyBufferView)                   \
+  X(vkCreateCommandPool, vkDestroyCommandPool)                 \
+  X(vkCreateComputePipelines, vkDestroyPipeline)               \
+  X(vkCreateDescriptorPool, vkDestroyDescriptorPool)           \
+  X(vkCreateDescriptorSetLayout, vkDestroyDescriptorSetLayout) \
+  X(vkCreateDevice, vkDestroyDevice)                           \
+  X(vkCreateFence, vkDestroyFence)                             \
+  X(vkCreateImage, vkDestroyImage)                             \
+  X(vkCreateImageView, vkDestroyImageView)                     \
+  X(vkCreateInstance, vkDestroyInstance)                       \
+  X(vkCreatePipelineCache, vkDestroyPipelineCache)             \
+  X(vkCreatePipelineLayout, vkDestroyPipelineLayout)           \
+  X(vkCreateQueryPool, vkDestroyQueryPool)                     \
+  X(vkCreateShaderModule, vkDestroyShaderModule)
+
+#define OTHERS(X)                             \
+  X(vkAllocateCommandBuffers)                 \
+  X(vkAllocateDescriptorSets)                 \
+  X(vkBeginCommandBuffer)                     \
+  X(vkBindBufferMemory)                       \
+  X(vkBindImageMemory)                        \
+  X(vkDeviceWaitIdle)                         \
+  X(vkEndCommandBuffer)                       \
+  X(vkEnumerateDeviceExtensionProperties)     \
+  X(vkEnumeratePhysicalDevices)               \
+  X(vkGetFenceStatus)                         \
+  X(vkGetPhysicalDeviceImageFormatProperties) \
+  X(vkGetPipelineCacheData)                   \
+  X(vkGetQueryPoolResults)                    \
+  X(vkMapMemory)                              \
+  X(vkQueueSubmit)                            \
+  X(vkQueueWaitIdle)                          \
+  X(vkResetFences)                            \
+  X(vkWaitForFences)
+
+namespace spirloom::faults {
+namespace {
+
+constexpr std::array kMayLose = {"vkDeviceWaitIdle", "vkGetFenceStatus", "vkGetQueryPoolResults",
+                                 "vkQueueSubmit",    "vkQueueWaitIdle",  "vkWaitForFences"};
+
+struct State {
+  std::mutex mutex;
+  std::optional<Fault> fault;
+  uint64_t calls = 0;
+  const char* failed = nullptr;
+  std::multiset<std::pair<int, uint64_t>> live;  // kinds of objects and their handles
+  size_t wrongly_destroyed = 0;
+  VkInstance instance = VK_NULL_HANDLE;  // the last one
+  VkDevice device = VK_NULL_HANDLE;
+};
+State state;
+
+PFN_vkGetInstanceProcAddr RealLoader() {
+  static const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+      dlsym(dlopen(REAL_VULKAN_LOADER, RTLD_NOW | RTLD_LOCAL), "vkGetInstanceProcAddr"));
+  return get;
+}
+
+// The real function. Those of the loader, not of a device, serve all devices.
+template <typename Function>
+Function Real(const char* name) {
+  const bool global = std::string_view(name) == "vkCreateInstance";
+  return reinterpret_cast<Function>(RealLoader()(global ? nullptr : state.instance, name));
+}
+
+bool MayLose(std::string_view name) {
+  return std::find(kMayLose.begin(), kMayLose.end(), name) != kMayLose.end();
+}
+
+// What the call must return without being made; absent if it is to be made.
+std::optional<VkResult> FailureOf(const char* name) {
+  const std::scoped_lock lock(state.mutex);
+  if (!state.fault) return std::nullopt;
+  const Fault& fault = *state.fault;
+  const bool losing = fault.code == VK_ERROR_DEVICE_LOST;
+  if (losing && !MayLose(name)) return std::nullopt;
+  if (losing && state.failed != nullptr) return fault.code;
+  if (*fault.only != '\0' && std::string_view(fault.only) != name) return std::nullopt;
+  ++state.calls;
+  if (state.calls < fault.first || state.calls - fault.first >= fault.count) return std::nullopt;
+  if (state.failed == nullptr) state.failed = name;
+  // A lost device does nothing more.
+  if (losing) Real<PFN_vkDeviceWaitIdle>("vkDeviceWaitIdle")(state.device);
+  return fault.code;
+}
+
+// Outputs are pointers to complete types; objects are pointers to incomplete ones, and inputs.
+template <typename T>
+void Spoil(T /*input*/) {}
+template <typename T>
+requires requires {
+  sizeof(T);
+} &&(!std::is_const_v<T> && !std::is_void_v<T>)void Spoil(T* output) {
+  if (output != nullptr) std::memset(static_cast<void*>(output), 0xa5, sizeof(T));
+}
+
+enum Kind {
+#define KIND(create, destroy) k_##create,
+  CREATORS(KIND)
+#undef KIND
+      kNone,
+};
+
+template <typename Handle>
+uint64_t NumberOf(Handle handle) {
+  return (uint64_t)handle;  // NOLINT: a pointer or a number
+}
+
+// A function that returns a VkResult, and makes an object of kind `kKind` unless that is kNone.
+template <int kKind, const char* kName, typename Function>
+struct Failing;
+template <int kKind, const char* kName, typename... Args>
+struct Failing<kKind, kName, VkResult(VKAPI_PTR*)(Args...)> {
+  static VKAPI_ATTR VkResult VKAPI_CALL Call(Args... args) {
+    if (const auto failure = FailureOf(kName)) {
+      (Spoil(args), ...);
+      return *failure;
+    }
+    const VkResult result = Real<VkResult(VKAPI_PTR*)(Args...)>(kName)(args...);
+    if constexpr (kKind != kNone) {
+      auto* object = std::get<sizeof...(Args) - 1>(std::make_tuple(args...));
+      if (result == VK_SUCCESS) {
+        const std::scoped_lock lock(state.mutex);
+        state.live.emplace(kKind, NumberOf(*object));
+        if constexpr (kKind == k_vkCreateInstance) state.instance = *object;
+        if constexpr (kKind == k_vkCreateDevice) state.device = *object;
+      }
+    }
+    return result;
+  }
+};
+
+template <int kKind, const char* kName, typename Function>
+struct Destroying;
+template <int kKind, const char* kName, typename... Args>
+struct Destroying<kKind, kName, void(VKAPI_PTR*)(Args...)> {
+  static VKAPI_ATTR void VKAPI_CALL Call(Args... args) {
+    const auto object = std::get<sizeof...(Args) - 2>(std::make_tuple(args...));
+    if (NumberOf(object) != 0) {
+      const std::scoped_lock lock(state.mutex);
+      const auto found = state.live.find({kKind, NumberOf(object)});
+      if (found == state.live.end()) {
+        ++state.wrongly_destroyed;
+        return;  // it would be the driver's end
+      }
+      state.live.erase(found);
+    }
+    Real<void(VKAPI_PTR*)(Args...)>(kName)(args...);
+  }
+};
+
+struct Wrapper {
+  const char* name;
+  PFN_vkVoidFunction function;
+};
+
+#define NAMES(create, destroy)               \
+  constexpr char kName_##create[] = #create; \
+  constexpr char kName_##destroy[] = #destroy;
+#define NAME(function) constexpr char kName_##function[] = #function;
+CREATORS(NAMES)
+OTHERS(NAME)
+
+const Wrapper kWrappers[] = {
+#define PAIR(create, destroy)                                               \
+  {#create, reinterpret_cast<PFN_vkVoidFunction>(                           \
+                &Failing<k_##create, kName_##create, PFN_##create>::Call)}, \
+      {#destroy, reinterpret_cast<PFN_vkVoidFunction>(                      \
+                     &Destroying<k_##create, kName_##destroy, PFN_##destroy>::Call)},
+#define SINGLE(function) \
+  {#function,            \
+   reinterpret_cast<PFN_vkVoidFunction>(&Failing<kNone, kName_##function, PFN_##function>::Call)},
+    CREATORS(PAIR) OTHERS(SINGLE)};
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name);
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstance(VkInstance instance, const char* name);
+
+// `real`, or what stands before it.
+PFN_vkVoidFunction Wrapped(PFN_vkVoidFunction real, std::string_view name) {
+  if (real == nullptr) return nullptr;
+  if (name == "vkGetDeviceProcAddr") return reinterpret_cast<PFN_vkVoidFunction>(&GetDevice);
+  if (name == "vkGetInstanceProcAddr") return reinterpret_cast<PFN_vkVoidFunction>(&GetInstance);
+  for (const Wrapper& wrapper : kWrappers) {
+    if (name == wrapper.name) return wrapper.function;
+  }
+  return real;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name) {
+  return Wrapped(Real<PFN_vkGetDeviceProcAddr>("vkGetDeviceProcAddr")(device, name), name);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstance(VkInstance instance, const char* name) {
+  return Wrapped(RealLoader()(instance, name), name);
+}
+
+const VulkanFaults kFaults = {.set =
+                                  [](const Fault& fault) {
+                                    const std::scoped_lock lock(state.mutex);
+                                    state.fault = fault;
+                                    state.calls = 0;
+                                    state.failed = nullptr;
+                                  },
+                              .clear =
+                                  [] {
+                                    const std::scoped_lock lock(state.mutex);
+                                    state.fault.reset();
+                                    return std::exchange(state.failed, nullptr);
+                                  },
+                              .live =
+                                  [] {
+                                    const std::scoped_lock lock(state.mutex);
+                                    return state.live.size();
+                                  },
+                              .wrongly_destroyed =
+                                  [] {
+                                    const std::scoped_lock lock(state.mutex);
+                                    return state.wrongly_destroyed;
+                                  }};
+
+}  // namespace
+}  // namespace spirloom::faults
+
+EXPORT const spirloom::faults::VulkanFaults* spirloom_vulkan_faults() {
+  return &spirloom::faults::kFaults;
+}
+
+EXPORT PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance, const char* name) {
+  return spirloom::faults::GetInstance(instance, name);
+}

@@ -1,0 +1,176 @@
+// Every call of Vulkan fails once: what comes out is an error that names it, and nothing is lost,
+// not even the runtime, unless the device is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "runtime/session/runtime_state.h"
+#include "tests/faults/fault_fixture.h"
+
+namespace spirloom::faults {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr VkResult kCodes[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                               VK_ERROR_INITIALIZATION_FAILED};
+
+class VulkanFaultsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!IsAvailable()) GTEST_SKIP() << "There is no Vulkan device.";
+    folder_ = testing::TempDir() + "spirloom_vulkan_faults";
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override {
+    runtime_.reset();
+    EXPECT_EQ(Faults().live(), 0U);
+    EXPECT_EQ(Faults().wrongly_destroyed(), 0U);
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Restart(bool validation = false) {
+    runtime_.reset();
+    Result<Runtime> made = MakeRuntime(folder_, validation);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    runtime_ = std::make_unique<Runtime>(std::move(made).value());
+  }
+
+  uint64_t AllocatedBytes() const { return runtime_->state()->device->counters().allocated_bytes; }
+
+  // With call `first` failing; whether there are that many.
+  bool Try(const Use& use, uint64_t first, VkResult code, const std::vector<float>& expected) {
+    const size_t live = Faults().live();
+    Faults().set({.first = first, .code = code});
+    const Result<std::vector<float>> used = UseModel(*runtime_, use);
+    const char* failed = Faults().clear();
+    if (failed == nullptr) return false;
+    SCOPED_TRACE(testing::Message()
+                 << use.name << ": call " << first << ", " << failed << ", fails "
+                 << "with " << code);
+    if (used.ok()) {
+      EXPECT_TRUE(use.tune || *used == expected);
+      ++tolerated_;
+    } else {
+      EXPECT_THAT(used.status().message(), HasSubstr(failed));
+      ++refused_;
+    }
+    EXPECT_EQ(AllocatedBytes(), 0U);
+    // Layouts of descriptors and pipelines are the runtime's, and may have come.
+    EXPECT_LE(Faults().live(), live + 40);
+    return true;
+  }
+
+  void TryEach(const Use& use, uint64_t step, const std::vector<float>& expected) {
+    for (uint64_t first = 1;; first += step) {
+      bool reached = true;
+      for (size_t i = 0; i < (TryAll() ? std::size(kCodes) : 1); ++i) {
+        reached = Try(use, first, kCodes[(first / step + i) % std::size(kCodes)], expected);
+      }
+      if (!reached || HasFailure()) break;
+      if (TryAll() || first % 8 == 0) ExpectAgain(use, expected);
+    }
+    ExpectAgain(use, expected);
+    std::printf("%s: %d faults refused, %d tolerated\n", use.name.c_str(), refused_, tolerated_);
+    EXPECT_GT(refused_, 10);
+  }
+
+  void ExpectAgain(const Use& use, const std::vector<float>& expected) {
+    const Result<std::vector<float>> again = UseModel(*runtime_, use);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_TRUE(use.tune || *again == expected);
+  }
+
+  void Sweep(const Use& use, uint64_t step, bool validation = false) {
+    ASSERT_NO_FATAL_FAILURE(Restart(validation));
+    const Result<std::vector<float>> expected = UseModel(*runtime_, use);
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    TryEach(use, TryAll() ? 1 : step, *expected);
+    EXPECT_EQ(runtime_->validation_message_count(), 0U);
+  }
+
+  std::string folder_;
+  std::unique_ptr<Runtime> runtime_;
+  int refused_ = 0;
+  int tolerated_ = 0;
+};
+
+TEST_F(VulkanFaultsTest, InBuffers) { Sweep({.name = "buffers"}, 1); }
+TEST_F(VulkanFaultsTest, InTextures) {
+  Sweep({.name = "textures", .storage = Storage::kTexture3D}, 1);
+}
+TEST_F(VulkanFaultsTest, Staged) { Sweep({.name = "staged", .staged = true}, 1); }
+TEST_F(VulkanFaultsTest, Tuning) { Sweep({.name = "tuning", .tune = true}, 23); }
+TEST_F(VulkanFaultsTest, InvalidCallsAreNotMade) {
+  Sweep({.name = "validated", .storage = Storage::kTexture3D}, 5, /*validation=*/true);
+}
+
+TEST_F(VulkanFaultsTest, DISABLED_CreatingARuntime) {
+  int calls = 0;
+  for (const VkResult code : kCodes) {
+    for (uint64_t first = 1;; ++first, ++calls) {
+      Faults().set({.first = first, .code = code});
+      const Result<Runtime> made = MakeRuntime(folder_);
+      const bool listed = ListDevices().ok();
+      const char* failed = Faults().clear();
+      if (failed == nullptr) {
+        EXPECT_TRUE(made.ok() && listed);
+        break;
+      }
+      if (!made.ok()) {
+        EXPECT_FALSE(made.status().message().empty());
+      }
+    }
+    EXPECT_EQ(Faults().live(), 0U);
+  }
+  EXPECT_GT(calls, 10);
+}
+
+// The device is lost at each call that can tell. It stays so; a new runtime has another.
+TEST_F(VulkanFaultsTest, LosingTheDevice) {
+  const Use use{.name = "lost"};
+  ASSERT_NO_FATAL_FAILURE(Restart());
+  const Result<std::vector<float>> expected = UseModel(*runtime_, use);
+  ASSERT_TRUE(expected.ok());
+  const auto says_what_to_do = AllOf(HasSubstr(runtime_->device().name), HasSubstr("is lost"),
+                                     HasSubstr("create a new runtime"));
+  uint64_t first = 1;
+  for (;; ++first) {
+    Faults().set({.first = first, .code = VK_ERROR_DEVICE_LOST});
+    const Result<std::vector<float>> used = UseModel(*runtime_, use);
+    const Result<std::vector<float>> again = UseModel(*runtime_, use);
+    if (used.ok()) break;
+    EXPECT_EQ(used.status().code(), StatusCode::kDeviceLost);
+    EXPECT_THAT(used.status().message(), says_what_to_do);
+    EXPECT_EQ(again.status().code(), StatusCode::kDeviceLost);
+    const std::unique_ptr<Runtime> lost = std::move(runtime_);
+    EXPECT_NE(Faults().clear(), nullptr);
+    ASSERT_NO_FATAL_FAILURE(Restart());  // beside the lost one
+    const Result<std::vector<float>> recovered = UseModel(*runtime_, use);
+    ASSERT_TRUE(recovered.ok()) << recovered.status().message();
+    EXPECT_EQ(*recovered, *expected);
+  }
+  Faults().clear();
+  EXPECT_GT(first, 10U);
+}
+
+// A driver that says for a while that it has no memory to wait with: the run ends all the same.
+TEST_F(VulkanFaultsTest, WaitsAreTriedAgain) {
+  ASSERT_NO_FATAL_FAILURE(Restart());
+  const Result<std::vector<float>> expected = UseModel(*runtime_, {});
+  ASSERT_TRUE(expected.ok());
+  Faults().set({.count = 5, .only = "vkQueueWaitIdle"});
+  Faults().set({.first = 3, .count = 1, .only = "vkWaitForFences"});
+  const Result<std::vector<float>> used = UseModel(*runtime_, {});
+  EXPECT_STREQ(Faults().clear(), "vkWaitForFences");
+  ASSERT_TRUE(used.ok()) << used.status().message();
+  EXPECT_EQ(*used, *expected);
+}
+
+}  // namespace
+}  // namespace spirloom::faults
