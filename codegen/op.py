@@ -16,6 +16,7 @@ from codegen.spec import (
     ArgType,
     AxisValue,
     Check,
+    Domain,
     Kernel,
     Let,
     Output,
@@ -53,6 +54,7 @@ class Op:
     variants: tuple[Variant, ...]
     reference: Reference
     tests: tuple[TestCase, ...]
+    domain: Domain
     tolerance: Mapping[DType, Tolerance]
 
     @property

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from codegen import load_library
+from codegen.errors import ErrorList
 from spirloom.casegen import case_pack
 from spirloom.casegen.make import cases_of
 from spirloom.graph_file import replaced
@@ -27,10 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the pack. Raises CaseError or SpecError for bad specs."""
+    """Writes the pack. Raises SpecError for bad specs."""
     library = load_library(arguments.spec_dir, arguments.template_dir)
     ops = [op for name, op in sorted(library.ops.items()) if arguments.op in (None, name)]
-    cases = [case for op in ops for case in cases_of(op)]
+    cases: list[case_pack.Case] = []
+    errors = ErrorList()
+    for op in ops:
+        with errors:
+            cases += cases_of(op)
+    errors.raise_any()
     packed = case_pack.to_bytes(cases)
     with replaced(arguments.out) as stream:
         stream.write(packed)

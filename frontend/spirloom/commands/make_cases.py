@@ -7,7 +7,6 @@ from typing import Any
 
 from codegen import SpecError
 from spirloom.casegen import cli
-from spirloom.casegen.values import CaseError
 from spirloom.errors import ImportFailure
 
 
@@ -27,5 +26,5 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the case pack."""
     try:
         return cli.run(arguments)
-    except (CaseError, SpecError) as error:
+    except SpecError as error:
         raise ImportFailure(str(error)) from error
