@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from codegen.axes import load_axes
+from codegen import number_args
+from codegen.axes import Axes, load_axes
 from codegen.errors import Position, SpecError, one_of
 from codegen.expr.check import parse
 from codegen.expr.scope import Scope
@@ -21,7 +22,7 @@ from codegen.fields import (
 )
 from codegen.operands import load_operands
 from codegen.signature import DEVICE_FACTS, Signature
-from codegen.spec import Constant, Kernel, PushMember
+from codegen.spec import ArgType, Constant, Kernel, PushMember
 from codegen.templates import Templates, merge
 from codegen.vocabulary import CONTEXT_NAMES, MAX_CONSTANTS, MAX_PUSH_BYTES, Capability
 from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
@@ -71,7 +72,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     dispatch = _dispatch_scope(placed)
     constants = tuple(_constants(fields, _device_scope(placed)))
     launched = _with_values(_device_scope(dispatch), constants)
-    push = tuple(_push(fields, launched))
+    push = tuple(_push(fields, launched, signature, axes))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
@@ -153,7 +154,9 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
     return {**declared, **given}
 
 
-def _push(fields: Fields, scope: Scope) -> Iterator[PushMember]:
+def _push(
+    fields: Fields, scope: Scope, signature: Signature, axes: Axes
+) -> Iterator[PushMember]:
     offset = 0
     for entry in fields.entries("push"):
         name = check_name(entry.key, "Push constant")
@@ -162,8 +165,8 @@ def _push(fields: Fields, scope: Scope) -> Iterator[PushMember]:
         if value.kind is Kind.INTS and not value.length:
             message = f"The length of '{name}' is not known here; wrap it in pad_left(…, N, fill)"
             raise SpecError.at(scalar.position, message + " with a literal N.")
-        kind = "float" if value.kind is Kind.FLOAT else "int"
-        member = PushMember(name, kind, value.length, offset, value, entry.key.position)
+        kind, pushed = _pushed(value, signature, axes)
+        member = PushMember(name, kind, value.length, offset, value, pushed, entry.key.position)
         offset += member.size
         if offset > MAX_PUSH_BYTES:
             message = (
@@ -171,6 +174,15 @@ def _push(fields: Fields, scope: Scope) -> Iterator[PushMember]:
             )
             raise SpecError.at(entry.key.position, message)
         yield member
+
+
+def _pushed(value: Expr, signature: Signature, axes: Axes) -> tuple[str, Expr]:
+    """A push constant's type, and what is put there."""
+    if isinstance(value, Variable) and value.origin is Origin.ARG:
+        arg = signature.arg(value.name)
+        if arg is not None and arg.type is ArgType.NUMBER:
+            return number_args.pushed(value, axes.axes[0])
+    return "float" if value.kind is Kind.FLOAT else "int", value
 
 
 def _constants(fields: Fields, scope: Scope) -> Iterator[Constant]:

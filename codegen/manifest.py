@@ -46,7 +46,7 @@ def variant_row(variant: Variant) -> Json:
         "push": [
             {
                 "name": m.name,
-                "type": m.type,
+                "type": m.type_in(variant.dtype),
                 "count": m.count or 1,
                 "offset": m.offset,
                 "at": str(m.position),

@@ -10,6 +10,7 @@ from codegen.errors import Position
 from codegen.expr import semantics
 from codegen.expr.evaluate import evaluate
 from codegen.expr.types import Environment, EvalError, Expr, TensorType, Value
+from codegen.number_args import as_number
 from codegen.reference import Reference
 from codegen.spec import (
     Arg,
@@ -20,6 +21,7 @@ from codegen.spec import (
     Kernel,
     Let,
     Output,
+    PushMember,
     TestCase,
     Tolerance,
     Variant,
@@ -112,7 +114,7 @@ class Op:
             return None
         variant, values = found
         values |= {"storage": Storage(storage), "i": i, "is_cpu": False, "subgroup_size": 32}
-        push = {member.name: evaluate(member.value, values) for member in variant.kernel.push}
+        push = {m.name: _pushed(m, variant.dtype, values) for m in variant.kernel.push}
         grid = tuple(evaluate(size, values) for size in variant.kernel.grid)
         return push, cast("tuple[int, int, int]", grid)
 
@@ -173,6 +175,11 @@ class Op:
                 if tensor.present and wanted is not None and tensor.dtype is not wanted:
                     message = f"DType of {name} ({tensor.dtype}) is not {wanted}."
                     raise EvalError(message)
+
+
+def _pushed(member: PushMember, dtype: DType, values: Environment) -> Value:
+    value = evaluate(member.value, values)
+    return as_number(cast(float, value), dtype) if member.type == "number" else value
 
 
 def _first(value: Value) -> TensorType:
@@ -237,7 +244,7 @@ def _converted(arg: Arg, given: object) -> Value | None:
             return given if isinstance(given, TensorType) else None
         case ArgType.INT:
             return cast(int, given) if is_int else None
-        case ArgType.FLOAT:
+        case ArgType.FLOAT | ArgType.NUMBER:
             return float(cast(float, given)) if is_int or isinstance(given, float) else None
         case ArgType.BOOL:
             return given if isinstance(given, bool) else None

@@ -15,6 +15,7 @@ _KINDS = {
     ArgType.TENSOR: Kind.TENSOR,
     ArgType.INT: Kind.INT,
     ArgType.FLOAT: Kind.FLOAT,
+    ArgType.NUMBER: Kind.FLOAT,
     ArgType.BOOL: Kind.BOOL,
     ArgType.INTS: Kind.INTS,
     ArgType.STR: Kind.STR,

@@ -44,7 +44,7 @@ def _context(variant: Variant) -> dict[str, object]:
         "variant": SimpleNamespace(id=variant.id, op=variant.op, kernel=variant.kernel.name),
         "tensors": tensors,
         "t": SimpleNamespace(**{x.name: x for x in tensors}),
-        "push": [_member(m) for m in variant.kernel.push],
+        "push": [_member(m, variant) for m in variant.kernel.push],
         "constants": [_constant(c) for c in variant.kernel.constants],
         "workgroup": list(variant.kernel.workgroup),
     }
@@ -69,8 +69,9 @@ def _tensor(tensor: BoundTensor) -> SimpleNamespace:
     )
 
 
-def _member(member: PushMember) -> SimpleNamespace:
-    return SimpleNamespace(name=member.name, type=member.type, count=member.count or 1)
+def _member(member: PushMember, variant: Variant) -> SimpleNamespace:
+    kind = member.type_in(variant.dtype)
+    return SimpleNamespace(name=member.name, type=kind, count=member.count or 1)
 
 
 def _constant(constant: Constant) -> SimpleNamespace:

@@ -25,13 +25,14 @@ DEVICE_FACTS: dict[str, tuple[Value, ...]] = {
 RESERVED = frozenset({"storage", "i", "inf", "dtypes", "storages", "kernel", "np", *DEVICE_FACTS})
 
 _TYPE = re.compile(
-    r"(?P<base>tensor|int|float|bool|str)(?P<dtype><\w+>)?(?P<list>\[\d*\])?(?P<optional>\?)?"
+    r"(?P<base>tensor|int|float|number|bool|str)(?P<dtype><\w+>)?(?P<list>\[\d*\])?(?P<optional>\?)?"
 )
 _KINDS = {
     ArgType.TENSOR: Kind.TENSOR,
     ArgType.TENSORS: Kind.TENSORS,
     ArgType.INT: Kind.INT,
     ArgType.FLOAT: Kind.FLOAT,
+    ArgType.NUMBER: Kind.FLOAT,
     ArgType.BOOL: Kind.BOOL,
     ArgType.STR: Kind.STR,
     ArgType.INTS: Kind.INTS,
@@ -101,7 +102,7 @@ def _arg(entry: Entry, index: int) -> Arg:
         message = (
             f"Argument type '{word}' is not one of: tensor, tensor<DTYPE>, tensor<any>, tensor?, "
         )
-        message += "tensor[], int, float, bool, str, int[], int[N]."
+        message += "tensor[], int, float, number, bool, str, int[], int[N]."
         raise SpecError.at(scalar.position, message)
     list_text = match["list"]
     length = int(list_text[1:-1]) if list_text and list_text != "[]" else None

@@ -98,6 +98,7 @@ OPERATIONS = {
     "count": "l>i",
     "sum_dims": "lii>i",
     "alike": "li>i",
+    "float_bits": "f>i",
 }
 
 OPCODES = {name: number for number, name in enumerate((*_FORMS, *OPERATIONS))}

@@ -51,6 +51,7 @@ FUNCTIONS: dict[str, tuple[Signature, ...]] = {
         _form("float -> float", float, ""),
         _form("int -> float", float, "to_float"),
     ),
+    "float_bits": (_form("float -> int", semantics.float_bits, "float_bits"),),
     "range": (_form("int -> ints", semantics.range_of, "range"),),
     "fill": (_form("int int -> ints", semantics.fill, "fill"),),
     "numel": (_form("tensor -> int", lambda x: semantics.prod(x.shape), "numel"),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterable, Sequence
 
 from codegen.expr.types import INT64_MAX, INT64_MIN, MAX_INTS, EvalError, TensorType
@@ -72,8 +73,15 @@ def to_int(a: float) -> int:
     return int(a)
 
 
-def float_mul(a: float, b: float) -> float:
-    return a * b
+def float_bits(a: float) -> int:
+    """The bits of a as a float32, taken for an int32; every NaN has the same ones."""
+    if math.isnan(a):
+        return 0x7FC00000
+    try:
+        packed = struct.pack("<f", a)
+    except OverflowError:  # C++ converts what is too large to infinity
+        packed = struct.pack("<f", math.copysign(math.inf, a))
+    return int(struct.unpack("<i", packed)[0])
 
 
 def float_div(a: float, b: float) -> float:

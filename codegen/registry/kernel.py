@@ -65,7 +65,7 @@ def _pack(pack: Pack | None, formulas: Formulas) -> bytes:
 
 def _push(member: PushMember, formulas: Formulas) -> bytes:
     """Where it stands, the length of a list (0: a scalar), and its value."""
-    return varint(member.offset) + varint(member.count or 0) + formulas.code(member.value)
+    return varint(member.offset) + varint(member.count or 0) + formulas.code(member.pushed)
 
 
 def _constant(constant: Constant, formulas: Formulas) -> bytes:

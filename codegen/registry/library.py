@@ -19,15 +19,16 @@ from codegen.spec import Arg, ArgType, Check, Kernel, Let, Output, dtype_source
 from codegen.varint import text, varint
 
 # The numbers of ops::ArgType.
-_ARG_TYPES = (
-    ArgType.TENSOR,
-    ArgType.TENSORS,
-    ArgType.INT,
-    ArgType.FLOAT,
-    ArgType.BOOL,
-    ArgType.INTS,
-    ArgType.STR,
-)
+_ARG_TYPES = {
+    ArgType.TENSOR: 0,
+    ArgType.TENSORS: 1,
+    ArgType.INT: 2,
+    ArgType.FLOAT: 3,
+    ArgType.NUMBER: 3,
+    ArgType.BOOL: 4,
+    ArgType.INTS: 5,
+    ArgType.STR: 6,
+}
 _LET, _CHECK = 0, 1
 
 
@@ -69,7 +70,7 @@ def _kernels(op: Op) -> Iterator[Kernel]:
 
 def _arg(arg: Arg) -> bytes:
     length = 0 if arg.length is None else arg.length + 1
-    numbers = (_ARG_TYPES.index(arg.type), arg.optional, length)
+    numbers = (_ARG_TYPES[arg.type], arg.optional, length)
     return text(arg.name) + b"".join(map(varint, numbers))
 
 

@@ -60,11 +60,18 @@ class PushMember:
     """A member of the push-constant block. `count` is None for a scalar."""
 
     name: str
-    type: str  # "int" or "float"
+    type: str  # "int", "float" or "number": an int in variants of integers, else a float
     count: int | None
     offset: int
     value: Expr
+    pushed: Expr  # what the runtime puts there: the value, or the bits of a number
     position: Position
+
+    def type_in(self, dtype: DType) -> str:
+        """What a variant of this dtype declares it as."""
+        if self.type == "number":
+            return "float" if dtype.is_float else "int"
+        return self.type
 
     @property
     def size(self) -> int:

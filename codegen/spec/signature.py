@@ -18,6 +18,7 @@ class ArgType(StrEnum):
     TENSORS = "tensor[]"
     INT = "int"
     FLOAT = "float"
+    NUMBER = "number"  # a float, which kernels of integers take as an int
     BOOL = "bool"
     INTS = "int[]"
     STR = "str"

@@ -80,6 +80,12 @@ def gelu(x: Array, approximate: str) -> Array:
     return x * 0.5 * (1 + erf(x / math.sqrt(2)))
 
 
+def lerp(a: Array, b: Array, weight: Array | float) -> Array:
+    """The mean of a and b that gives b this weight; infinite ends go by PyTorch's two forms."""
+    far = np.where(np.abs(weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
+    return np.where(np.isfinite(b - a), (1 - weight) * a + weight * b, far)
+
+
 def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """a ** b; integers wrap, and follow PyTorch where 2 ** -1 and 0 ** -1 are 0."""
     if a.dtype.kind == "f":
@@ -101,7 +107,12 @@ def remainder(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def divide_rounding(a: NDArray[Any], b: NDArray[Any], rounding_mode: str) -> NDArray[Any]:
-    """a / b rounded to zero or down; integers by 0 give 0, as in NumPy."""
-    if rounding_mode == "floor":
-        return np.floor_divide(a, b)
-    return np.where((b == 0) & (a.dtype.kind == "i"), 0, np.trunc(a / b)).astype(a.dtype)
+    """a / b rounded to zero or down; integers by 0 give 0, as in NumPy.
+
+    Of floats PyTorch rounds a quotient in their own precision, which may be the next integer.
+    """
+    if a.dtype.kind == "f":
+        a, b = a.astype(np.float32), b.astype(np.float32)
+        return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
+    down = np.floor_divide(a, b)
+    return down if rounding_mode == "floor" else down + ((a - down * b != 0) & ((a < 0) != (b < 0)) & (b != 0))

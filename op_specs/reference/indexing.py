@@ -85,8 +85,7 @@ def index_copy(x: Array, dim: int, index: Indices, src: Array) -> Array:
 
 def index_add(x: Array, dim: int, index: Indices, src: Array, alpha: float) -> Array:
     """x with slices added."""
-    number = alpha if x.dtype.kind == "f" else int(alpha)
-    return index_put(x, index, None, None, number * src, dim, True)
+    return index_put(x, index, None, None, alpha * src, dim, True)
 
 
 def scatter_nd(x: Array, index: Indices, src: Array, reduce: str) -> Array:

@@ -140,7 +140,7 @@ class Eval {
   void PutInts(std::span<std::byte> block, size_t offset, const Ints& values,
                size_t count);  // exactly `count`
   uint32_t IntBits(int64_t value);
-  static uint32_t FloatBits(double value);
+  static uint32_t FloatBits(double value);  // of a float; every NaN has the same
 
  private:
   std::string error_;

@@ -1,5 +1,6 @@
 // How values of the expression language reach push constants and specialisation constants.
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "runtime/ops/eval.h"
@@ -9,6 +10,8 @@ namespace spirloom::ops {
 namespace {
 
 static_assert(std::numeric_limits<float>::is_iec559, "a double too large for a float is infinite");
+
+constexpr uint32_t kNotANumber = 0x7fc00000;
 
 // Returns whether 4 bytes fit at `offset`, and writes them.
 bool PutBits(std::span<std::byte> block, size_t offset, uint32_t bits) {
@@ -35,7 +38,7 @@ uint32_t Eval::IntBits(int64_t value) {
 }
 
 uint32_t Eval::FloatBits(double value) {
-  return std::bit_cast<uint32_t>(static_cast<float>(value));
+  return std::isnan(value) ? kNotANumber : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
 void Eval::PutInt(std::span<std::byte> block, size_t offset, int64_t value) {

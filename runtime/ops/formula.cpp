@@ -79,9 +79,10 @@ constexpr OperationKinds kOperations[] = {
     {"l", kInt},      // count
     {"lii", kInt},    // sum_dims
     {"li", kInt},     // alike
+    {"f", kInt},      // float_bits
 };
 constexpr auto kFirst = static_cast<size_t>(Opcode::kAdd);
-static_assert(std::size(kOperations) == static_cast<size_t>(Opcode::kAlike) - kFirst + 1);
+static_assert(std::size(kOperations) == static_cast<size_t>(Opcode::kFloatBits) - kFirst + 1);
 
 }  // namespace
 

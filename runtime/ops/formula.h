@@ -113,6 +113,7 @@ enum class Opcode : uint8_t {
   kCount,
   kSumDims,
   kAlike,
+  kFloatBits,
 };
 
 // The operands and the result of an operation: kAdd and what follows it.

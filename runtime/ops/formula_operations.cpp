@@ -106,6 +106,8 @@ int64_t FormulaEvaluator::IntOperation(Opcode code) {
       return Apply(&Eval::Alike) ? 1 : 0;
     case Opcode::kSumDims:
       return Apply(&Eval::SumDims);
+    case Opcode::kFloatBits:
+      return static_cast<int32_t>(Eval::FloatBits(FloatNode()));
     default:
       return Comparison(code);
   }

@@ -34,6 +34,7 @@ _RULES = {
         "wrap({int}, {int})",
         "int({float})",
         "int({bool})",
+        "float_bits({float})",
         "sum_dims(xs, {int}, {int})",
         "int(alike(xs, {int}))",
         "xs[{int}].shape[{int}]",

@@ -67,7 +67,7 @@ MISTAKES = [
         "b: tensr",
         "5:6",
         "Argument type 'tensr' is not one of: tensor, tensor<DTYPE>, "
-        "tensor<any>, tensor?, tensor[], int, float, bool, str, int[], int[N].",
+        "tensor<any>, tensor?, tensor[], int, float, number, bool, str, int[], int[N].",
     ),
     (
         "alpha: float = 1.0",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from spirloom.casegen.arrays import make_arrays, reference_results
+from spirloom.casegen.arrays import make_arrays, reference_results, value_of
 from spirloom.casegen.expand import runs_of
 from spirloom.casegen.oracle import rounded
 from spirloom.casegen.run import Run
@@ -49,7 +49,7 @@ def cases() -> Iterator[Any]:
 
 def torch_value(run: Run, arg: Arg, arrays: Any) -> Any:
     """The argument for PyTorch: floats in double, indices in its int64."""
-    value = run.test.args[arg.name]
+    value = value_of(run, arg)
     if value is None or not arg.type.is_tensor:
         return list(value) if isinstance(value, tuple) else value
     index = arg.dtype is not None and arg.dtype == DType.I32

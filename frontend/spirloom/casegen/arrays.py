@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
-from codegen import Arg, TensorCase
+from codegen import Arg, ArgType, TensorCase
+from codegen.number_args import as_number
 from codegen.spec import CaseValue
 from spirloom.casegen.case_pack import NamedArray
 from spirloom.casegen.extreme_numbers import has_denormals, without_denormals
@@ -84,11 +86,19 @@ def _evaluate(run: Run, inputs: Inputs) -> tuple[list[Array], str]:
 def reference_results(run: Run, inputs: Inputs) -> list[Array]:
     """What the reference makes of the inputs, unrounded."""
     values = {
-        arg.name: _reference_value(arg, run.test.args[arg.name], inputs.get(arg.name, ()))
+        arg.name: _reference_value(arg, value_of(run, arg), inputs.get(arg.name, ()))
         for arg in run.op.args
     }
     with np.errstate(all="ignore"):
         return run.op.reference(values)
+
+
+def value_of(run: Run, arg: Arg) -> CaseValue:
+    """The argument's value in the case; a number is an int where the variant's dtype is integer."""
+    value = run.test.args[arg.name]
+    if arg.type is ArgType.NUMBER:
+        return as_number(cast(float, value), run.variant.dtype)
+    return value
 
 
 def items_of(run: Run, arg: Arg) -> Iterator[tuple[str, TensorCase]]:

@@ -22,6 +22,7 @@ _TYPES = {
     ArgType.TENSORS: "list[Array]",
     ArgType.INT: "int",
     ArgType.FLOAT: "float",
+    ArgType.NUMBER: "float",
     ArgType.BOOL: "bool",
     ArgType.INTS: "list[int]",
     ArgType.STR: "str",

@@ -6,7 +6,7 @@
 #define FINISH(y) activate(y)
 
 float combine(TYPE a, float b) {
-  return a + b * TYPE(alpha);
+  return a + b * alpha;
 }
 
 

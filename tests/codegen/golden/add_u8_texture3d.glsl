@@ -6,7 +6,7 @@
 #define FINISH(y) activate(y)
 
 int combine(TYPE a, int b) {
-  return a + b * TYPE(alpha);
+  return a + b * alpha;
 }
 
 

@@ -27,7 +27,7 @@ TYPE value(int i) {
   for (int point = 0; point < points; point++) {
     if (place_of(point) != mine) continue;
     TYPE v = src_at(single != 0 ? 0 : (i * points + point) * inner + within);
-    total = total + TYPE(alpha) * v;
+    total = total + alpha * v;
   }
   return total;
 }

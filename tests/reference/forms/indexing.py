@@ -62,7 +62,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "aten.index.Tensor": lambda x, i, j, k, dim: x[_at(x, dim, i, j, k)],
     "aten.diag_embed": torch.diag_embed,
     "aten.index_add": lambda x, dim, index, src, alpha: torch.index_add(
-        x, dim, index, src, alpha=alpha if x.is_floating_point() else int(alpha)
+        x, dim, index, src, alpha=alpha
     ),
     "aten.index_put": _index_put,
     "aten.index_select": lambda x, dim, index: torch.index_select(

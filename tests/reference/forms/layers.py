@@ -45,12 +45,11 @@ def _finished(y: Any, code: int, low: float, high: float, addend: Any) -> Any:
 
 
 def _scaled_sum(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """beta * c + alpha * product(a, b), in integers where the operands are."""
+    """beta * c + alpha * product(a, b)."""
 
     def form(c: Any, a: Any, b: Any, beta: float, alpha: float) -> Any:
-        number = float if a.is_floating_point() else int
-        y = number(alpha) * product(a, b)
-        return y if beta == 0 else y + number(beta) * c
+        y = alpha * product(a, b)
+        return y if beta == 0 else y + beta * c
 
     return form
 

@@ -63,12 +63,7 @@ def _arange(start: float, end: float, step: float, dtype: str) -> Any:
     """PyTorch refuses steps that lead away from the end."""
     if (end - start) / step < 0:
         return torch.empty(0)
-    return torch.arange(start, end, step, dtype=torch.float64).to(DTYPES[dtype])
-
-
-def _number(x: Any, value: float) -> float:
-    """The number as x's dtype takes it: PyTorch promotes integers that meet a float."""
-    return value if x.is_floating_point() else int(value)
+    return torch.arange(start, end, step, dtype=DTYPES["f32" if dtype == "f16" else dtype])
 
 
 def _clamp(x: Any, low: float, high: float) -> Any:
@@ -79,17 +74,23 @@ def _clamp(x: Any, low: float, high: float) -> Any:
 
 
 _GREATEST = torch.finfo(torch.float32).max
-_ROUNDED = {
-    mode: _divided(functools.partial(torch.div, rounding_mode=mode)) for mode in ("trunc", "floor")
-}
+
+
+def _rounded(mode: str) -> Callable[[Any, Any], Any]:
+    """A quotient rounded to an integer; of floats in single precision, which decides near one."""
+    divide = _divided(functools.partial(torch.div, rounding_mode=mode))
+    return lambda a, b: divide(a.float(), b.float()) if a.is_floating_point() else divide(a, b)
+
+
+_ROUNDED = {mode: _rounded(mode) for mode in ("trunc", "floor")}
 
 FORMS: dict[str, Callable[..., Any]] = {
     "spirloom.chain": _chain,
     "aten._prelu_kernel": lambda a, b: torch.where(a > 0, a, a * b),
     "aten._to_copy": lambda x, dtype: x.to(DTYPES[dtype]),
-    "aten.add.Tensor": lambda a, b, alpha, *act: activate(a + _number(a, alpha) * b, *act),
+    "aten.add.Tensor": lambda a, b, alpha, *act: activate(torch.add(a, b, alpha=alpha), *act),
     "aten.addcdiv": lambda x, a, b, value: torch.addcdiv(x, a, b, value=value),
-    "aten.addcmul": lambda x, a, b, value: torch.addcmul(x, a, b, value=_number(x, value)),
+    "aten.addcmul": lambda x, a, b, value: torch.addcmul(x, a, b, value=value),
     "aten.arange.start_step": _arange,
     "aten.bitwise_left_shift.Tensor": lambda a, b: torch.where(
         b.long() % 256 < 8 * a.element_size(), a << b.clamp(min=0), torch.zeros_like(a)
@@ -107,13 +108,11 @@ FORMS: dict[str, Callable[..., Any]] = {
         start, end, steps, dtype=torch.float64
     ),
     "aten.logit": lambda x, eps: torch.logit(x, None if eps < 0 else eps),
-    "aten.masked_fill.Scalar": lambda a, b, value: torch.masked_fill(a, b, _number(a, value)),
     "aten.nan_to_num": lambda x, nan, high, low: torch.nan_to_num(
         x, nan, min(high, _GREATEST), max(low, -_GREATEST)
     ),
     "aten.remainder.Tensor": _divided(torch.remainder),
-    "aten.sub.Tensor": lambda a, b, alpha: a - _number(a, alpha) * b,
-    "aten.threshold": lambda x, at, value: torch.threshold(x, _number(x, at), _number(x, value)),
+    "aten.sub.Tensor": lambda a, b, alpha: torch.sub(a, b, alpha=alpha),
     "spirloom.softsign": functional.softsign,
     "spirloom.swiglu": lambda a, b: functional.silu(a) * b,
 }
