@@ -154,9 +154,7 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
     return {**declared, **given}
 
 
-def _push(
-    fields: Fields, scope: Scope, signature: Signature, axes: Axes
-) -> Iterator[PushMember]:
+def _push(fields: Fields, scope: Scope, signature: Signature, axes: Axes) -> Iterator[PushMember]:
     offset = 0
     for entry in fields.entries("push"):
         name = check_name(entry.key, "Push constant")

@@ -115,4 +115,8 @@ def divide_rounding(a: NDArray[Any], b: NDArray[Any], rounding_mode: str) -> NDA
         a, b = a.astype(np.float32), b.astype(np.float32)
         return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
     down = np.floor_divide(a, b)
-    return down if rounding_mode == "floor" else down + ((a - down * b != 0) & ((a < 0) != (b < 0)) & (b != 0))
+    return (
+        down
+        if rounding_mode == "floor"
+        else down + ((a - down * b != 0) & ((a < 0) != (b < 0)) & (b != 0))
+    )

@@ -67,7 +67,9 @@ def test_a_kernel_of_one_kind_has_a_plain_type(project: Project, dtypes: str, ki
 
 
 def test_variants_declare_it_by_their_dtype(project: Project) -> None:
-    project.edit("templates/glsl/binary.glsl.j2", "void main", "{{ push[-1].type }} alpha;\nvoid main")
+    project.edit(
+        "templates/glsl/binary.glsl.j2", "void main", "{{ push[-1].type }} alpha;\nvoid main"
+    )
     pushed(project, MIXED)
     variants = project.load().variants
     rows = json.loads(manifest_text("small", variants))["variants"]

@@ -17,6 +17,7 @@ from spirloom.ir import Array, DType, Storage
 VERSION = 2
 IDENTIFIER = b"SLC1"
 ALIGNMENT = 64
+SIZE_PREFIX = 4  # bytes
 LARGEST_PACK = 2**31 - 1
 
 
