@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from math import prod
 
 from codegen import number_args
 from codegen.axes import Axes, load_axes
@@ -24,7 +25,14 @@ from codegen.operands import load_operands
 from codegen.signature import DEVICE_FACTS, Signature
 from codegen.spec import ArgType, Constant, Kernel, PushMember
 from codegen.templates import Templates, merge
-from codegen.vocabulary import CONTEXT_NAMES, MAX_CONSTANTS, MAX_PUSH_BYTES, Capability
+from codegen.vocabulary import (
+    CONTEXT_NAMES,
+    MAX_CONSTANTS,
+    MAX_LANES,
+    MAX_LANES_DEEP,
+    MAX_PUSH_BYTES,
+    Capability,
+)
 from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _SIDECAR_KEYS = (
@@ -201,8 +209,9 @@ def _workgroup(fields: Fields) -> tuple[int, int, int]:
         return (64, 1, 1)
     items = node.items if isinstance(node, Sequence) else ()
     sizes = [as_int(item, "a workgroup size") for item in items]
-    if len(sizes) != 3 or min(sizes) < 1 or sizes[0] * sizes[1] * sizes[2] > 1024:
-        message = "A workgroup is three positive ints with a product of at most 1024."
+    if len(sizes) != 3 or min(sizes) < 1 or prod(sizes) > MAX_LANES or sizes[2] > MAX_LANES_DEEP:
+        message = f"A workgroup is three positive ints, the last at most {MAX_LANES_DEEP}, with a "
+        message += f"product of at most {MAX_LANES}: more is not promised by Vulkan."
         raise SpecError.at(node.position, message)
     return (sizes[0], sizes[1], sizes[2])
 

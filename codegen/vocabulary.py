@@ -184,6 +184,9 @@ CONTEXT_NAMES = frozenset(
 MAX_RANK = 8
 MAX_BINDINGS = 16
 MAX_CONSTANTS = 12
+# Of a workgroup, as many as Vulkan promises: kernels rely on their size, no device may shrink it.
+MAX_LANES = 128
+MAX_LANES_DEEP = 64  # in z
 MAX_PUSH_BYTES = 128
 MAX_AXES = 8  # 4 bits each in the lower half of a variant's key
 MAX_AXIS_VALUES = 15  # code 15 means "no such variant"

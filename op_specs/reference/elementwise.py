@@ -81,9 +81,9 @@ def gelu(x: Array, approximate: str) -> Array:
 
 
 def lerp(a: Array, b: Array, weight: Array | float) -> Array:
-    """The mean of a and b that gives b this weight; infinite ends go by PyTorch's two forms."""
-    far = np.where(np.abs(weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
-    return np.where(np.isfinite(b - a), (1 - weight) * a + weight * b, far)
+    """The mean of a and b that gives b this weight; infinite, it goes by PyTorch's two forms."""
+    far = np.where(weight < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
+    return np.where(np.isfinite(weight * (b - a)), (1 - weight) * a + weight * b, far)
 
 
 def power(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -113,10 +113,8 @@ def divide_rounding(a: NDArray[Any], b: NDArray[Any], rounding_mode: str) -> NDA
     """
     if a.dtype.kind == "f":
         a, b = a.astype(np.float32), b.astype(np.float32)
-        return np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b)
-    down = np.floor_divide(a, b)
-    return (
-        down
-        if rounding_mode == "floor"
-        else down + ((a - down * b != 0) & ((a < 0) != (b < 0)) & (b != 0))
-    )
+        return np.asarray(np.floor_divide(a, b) if rounding_mode == "floor" else np.trunc(a / b))
+    down = np.asarray(np.floor_divide(a, b))
+    if rounding_mode == "trunc":
+        down += ((a < 0) != (b < 0)) & (down * b != a) & (b != 0)
+    return down

@@ -206,9 +206,17 @@ MISTAKES = [
     ),
     (
         "{alpha: alpha}",
-        "{alpha: alpha}\n  workgroup: [64, 32, 1]",
+        "{alpha: alpha}\n  workgroup: [64, 4, 1]",
         "14:14",
-        "A workgroup is three positive ints with a product of at most 1024.",
+        "A workgroup is three positive ints, the last at most 64, with a product of at most 128: "
+        "more is not promised by Vulkan.",
+    ),
+    (
+        "{alpha: alpha}",
+        "{alpha: alpha}\n  workgroup: [1, 1, 128]",
+        "14:14",
+        "A workgroup is three positive ints, the last at most 64, with a product of at most 128: "
+        "more is not promised by Vulkan.",
     ),
     (
         "{alpha: alpha}",
