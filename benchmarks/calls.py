@@ -11,8 +11,9 @@ from spirloom import graph_file
 from spirloom.casegen.arrays import Arrays, make_inputs
 from spirloom.casegen.case_graph import build_graph
 from spirloom.casegen.case_pack import Case, NamedArray, to_bytes
-from spirloom.casegen.expand import Run, run_of
+from spirloom.casegen.expand import run_of
 from spirloom.casegen.naming import case_name
+from spirloom.casegen.run import Run
 
 from benchmarks.work import moved_bytes, multiply_adds
 from codegen import Library, Op, SpecError, load_library
@@ -120,7 +121,6 @@ def _case(family: str, run: Run) -> tuple[Call, Case]:
         graph=graph_file.to_bytes(built.graph),
         inputs=built.inputs,
         expected=(),  # tests compare results, benchmarks do not
-        rtol=0,
-        atol=0,
+        tolerances=(),
     )
     return call, case

@@ -43,14 +43,11 @@ function(spirloom_add_op_tests name library)
   add_dependencies(${name} ${name}_cases)
 endfunction()
 
-# The case pack of a library's specs, and the target NAME_cases that makes it.
+# The case packs of a library's specs, and the target NAME_cases that makes them. What they follow from
+# besides the folders the depfile says; an edit of a spec makes the pack of its operator anew.
 function(_spirloom_add_op_cases name library cases)
   set(spirloom "${SPIRLOOM_ROOT}/.venv/bin/spirloom")
-  file(GLOB inputs
-    "${SPIRLOOM_ROOT}/codegen/*.py" "${SPIRLOOM_ROOT}/codegen/*/*.py"
-    "${SPIRLOOM_ROOT}/frontend/spirloom/casegen/*.py")
-  list(APPEND inputs "${SPIRLOOM_ROOT}/frontend/spirloom/graph_file.py"
-    "${SPIRLOOM_ROOT}/schema/cases.fbs" "${SPIRLOOM_ROOT}/schema/graph.fbs")
+  set(inputs "${SPIRLOOM_ROOT}/schema/cases.fbs" "${SPIRLOOM_ROOT}/schema/graph.fbs")
   if(TARGET spirloom_venv)
     list(APPEND inputs spirloom_venv)
   elseif(NOT EXISTS "${spirloom}")
@@ -61,28 +58,18 @@ function(_spirloom_add_op_cases name library cases)
   get_target_property(spec_dirs ${library} SPIRLOOM_SPEC_DIRS)
   get_target_property(template_dirs ${library} SPIRLOOM_TEMPLATE_DIRS)
   set(flags "")
-  set(folders ${spec_dirs})
-  foreach(dir IN LISTS spec_dirs)
-    list(APPEND flags --spec-dir "${dir}")
-    if(IS_DIRECTORY "${dir}/reference")
-      list(APPEND folders "${dir}/reference")
-    endif()
-  endforeach()
-  foreach(dir IN LISTS template_dirs)
-    list(APPEND flags --template-dir "${dir}")
-    file(GLOB_RECURSE files "${dir}/*.yaml")
-    list(APPEND inputs ${files})
-  endforeach()
-  # A file that appears or vanishes changes its folder's time, and so configures again.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folders})
-  foreach(dir IN LISTS folders)
-    file(GLOB files "${dir}/*.yaml" "${dir}/*.py")
-    list(APPEND inputs "${dir}" ${files})
+  foreach(kind IN ITEMS spec template)
+    foreach(dir IN LISTS ${kind}_dirs)
+      list(APPEND flags --${kind}-dir "${dir}")
+      list(APPEND inputs "${dir}")
+    endforeach()
   endforeach()
   add_custom_command(
     OUTPUT "${cases}"
-    COMMAND "${spirloom}" cases ${flags} --out "${cases}"
+    COMMAND "${spirloom}" cases ${flags} --out "${cases}" --depfile "${cases}.d"
+            --cache "${CMAKE_CURRENT_BINARY_DIR}/${name}_packs"
     DEPENDS ${inputs}
+    DEPFILE "${cases}.d"
     COMMENT "Making test cases of ${library}"
     VERBATIM)
   add_custom_target(${name}_cases DEPENDS "${cases}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping as Map
+from dataclasses import replace
 
 from codegen.errors import SpecError, one_of
 from codegen.fields import (
@@ -21,7 +22,7 @@ from codegen.storages import as_storages
 from codegen.vocabulary import MAX_RANK, DType
 from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
-_LIMITS = ("dtypes", "storages", "kernel")
+_LIMITS = ("dtypes", "storages", "kernel", "uniform")
 _TENSOR_KEYS = ("shape", "range", "values", "constant")
 # Of halves, PyTorch's own (torch.testing.assert_close).
 _DEFAULT_TOLERANCES: dict[DType, Tolerance] = {dtype: Tolerance(0, 0) for dtype in DType} | {
@@ -29,11 +30,14 @@ _DEFAULT_TOLERANCES: dict[DType, Tolerance] = {dtype: Tolerance(0, 0) for dtype 
     DType.F16: Tolerance(1e-3, 1e-5),
 }
 _REASON = "because"
+_SIGNED_ZERO = "signed_zero"
 _MAX_ELEMENTS = 1 << 28
 
 
-def load_case(node: Node, op_args: Iterable[Arg], kernels: Map[str, Kernel]) -> TestCase:
-    """One case of `tests` or of a template's `test_shapes`."""
+def load_case(
+    node: Node, op_args: Iterable[Arg], kernels: Map[str, Kernel], shared: bool = False
+) -> TestCase:
+    """One case of `tests`, or (shared) of a template's `test_shapes`."""
     op_args = list(op_args)
     names = [arg.name for arg in op_args]
     fields = Fields.of(node, "a test case", (*names, *_LIMITS))
@@ -49,6 +53,8 @@ def load_case(node: Node, op_args: Iterable[Arg], kernels: Map[str, Kernel]) -> 
         frozenset(as_storages(storages)) if storages else None,
         kernel.text if kernel else None,
         node.position,
+        shared,
+        fields.flag("uniform", False),
     )
 
 
@@ -83,7 +89,7 @@ def _tensor(node: Node, name: str) -> TensorCase:
     limits, values, constant = fields.get("range"), fields.get("values"), fields.get("constant")
     return TensorCase(
         shape,
-        _range(limits) if limits else None,
+        load_range(limits) if limits else None,
         _values(values, shape) if values else None,
         as_bool(constant, "'constant'") if constant else None,
     )
@@ -101,7 +107,8 @@ def _shape(node: Node, name: str) -> tuple[int, ...]:
     return sizes
 
 
-def _range(node: Node) -> tuple[float, float]:
+def load_range(node: Node) -> tuple[float, float]:
+    """`[LOW, HIGH]`."""
     ends = [as_float(item, "an end of a range") for item in as_sequence(node, "'range'").items]
     if len(ends) != 2 or not ends[0] <= ends[1]:
         raise SpecError.at(node.position, "A range is [LOW, HIGH] with LOW <= HIGH.")
@@ -130,7 +137,7 @@ def load_tolerance(fields: Fields) -> dict[DType, Tolerance]:
     node = fields.get("tolerance")
     if node is None:
         return dict(_DEFAULT_TOLERANCES)
-    given = Fields.of(node, "'tolerance'", (*DType, _REASON))
+    given = Fields.of(node, "'tolerance'", (*DType, _REASON, _SIGNED_ZERO))
     result = dict(_DEFAULT_TOLERANCES)
     for dtype in DType:
         value = given.get(dtype)
@@ -141,6 +148,8 @@ def load_tolerance(fields: Fields) -> dict[DType, Tolerance]:
             message = f"The tolerance of {dtype} is greater than the default, "
             message += f"{_DEFAULT_TOLERANCES[dtype]}; say why in '{_REASON}'."
             raise SpecError.at(value.position, message)
+    if given.flag(_SIGNED_ZERO, False):
+        return {dtype: replace(each, signed_zero=True) for dtype, each in result.items()}
     return result
 
 

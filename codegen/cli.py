@@ -9,12 +9,14 @@ from pathlib import Path
 
 from codegen.closed_pipe import ends_quietly
 from codegen.errors import SpecError
+from codegen.select.onnx_model import OnnxImport, no_import
 
 
 @ends_quietly
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, import_onnx: OnnxImport = no_import) -> int:
     """Runs one command. Exit code 1: bad input, 2: bad usage."""
     options = _parser().parse_args(argv)
+    options.import_onnx = import_onnx
     try:
         run: int = options.run(options)
     except SpecError as error:
@@ -99,6 +101,12 @@ def _add_select(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(option, nargs="*", default=[], type=kind, metavar=metavar)
     parser.add_argument("--prefix", default="", help="of the selectors' names in messages")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the selection for generate")
+    parser.add_argument(
+        "--depfile",
+        type=Path,
+        metavar="FILE",
+        help="name all that the selection follows from",
+    )
     parser.set_defaults(run=_select)
 
 
@@ -123,10 +131,11 @@ def _generate(options: argparse.Namespace) -> int:
 
 
 def _select(options: argparse.Namespace) -> int:
+    from codegen.depfile import write_depfile
     from codegen.library import load_library
     from codegen.select.report import summary, yaml_text
     from codegen.select.select import Selectors, select
-    from codegen.select.selection import selection_text
+    from codegen.select.selection import inputs_of, selection_text
     from codegen.writer import Output
 
     selectors = Selectors(
@@ -138,12 +147,13 @@ def _select(options: argparse.Namespace) -> int:
         options.prefix,
     )
     library = load_library(options.spec_dir, options.template_dir, options.root)
-    selection = select(library, selectors)
+    selection = select(library, selectors, options.import_onnx)
     if options.out is None:
         print(yaml_text(library, selection), end="")
         return 0
-    text = selection_text(library, selection, selectors.inputs)
-    Output(options.out.parent).write(options.out.name, text)
+    Output(options.out.parent).write(options.out.name, selection_text(selection))
+    if options.depfile is not None:
+        write_depfile(options.depfile, options.out, inputs_of(library, selectors.inputs))
     print(summary(library, selection))
     return 0
 

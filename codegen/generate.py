@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from codegen.catalog import ONNX_OPERATORS, catalogue_text
+from codegen.depfile import write_depfile
 from codegen.errors import ErrorList
 from codegen.incremental import regenerate, save
 from codegen.library import load_library, open_templates
@@ -16,7 +16,7 @@ from codegen.registry import registry_bytes
 from codegen.render import Rendered, Renderer, glsl_digest
 from codegen.request import Request
 from codegen.select.selection import read_selection, reduced
-from codegen.writer import Output, write_atomically
+from codegen.writer import Output
 
 _CODEGEN = Path(__file__).resolve().parent
 _STALE = ("glsl/*.glsl",)
@@ -45,7 +45,7 @@ def _generate(request: Request) -> list[str]:
     output.remove_stale(_STALE)
     inputs = _inputs(request, library)
     if request.depfile is not None:
-        _write_depfile(request.depfile, request.out, inputs)
+        write_depfile(request.depfile, request.out / "manifest.json", inputs)
     save(request, started, inputs, library.templates, output.kept, shaders)
     return output.changed
 
@@ -75,18 +75,3 @@ def _inputs(request: Request, library: Library) -> set[Path]:
     inputs |= set(_CODEGEN.rglob("*.py"))
     inputs |= {ONNX_OPERATORS} if ONNX_OPERATORS.is_file() else set()
     return inputs
-
-
-def _write_depfile(depfile: Path, out: Path, inputs: Iterable[Path]) -> None:
-    target = _escaped(out.resolve() / "manifest.json")
-    lines = " \\\n  ".join(_escaped(path.resolve()) for path in sorted(inputs))
-    data = f"{target}: \\\n  {lines}\n".encode()
-    if not depfile.is_file() or depfile.read_bytes() != data:
-        depfile.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(depfile, data)
-
-
-def _escaped(path: Path) -> str:
-    return (
-        str(path).replace("\\", "\\\\").replace(" ", "\\ ").replace("#", "\\#").replace("$", "$$")
-    )

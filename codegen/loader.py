@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.cases import load_case, load_tolerance
+from codegen.domain import load_domain
 from codegen.errors import Diagnostic, ErrorList, Position, SpecError
 from codegen.expr.check import parse
 from codegen.expr.types import Expr, Kind, Variable
@@ -36,6 +37,7 @@ _KEYS = (
     "kernels",
     "reference",
     "tests",
+    "domain",
     "tolerance",
 )
 
@@ -111,6 +113,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         variants=(),
         reference=reference,
         tests=tuple(_tests(fields, signature, kernels, templates)),
+        domain=load_domain(fields, signature.args),
         tolerance=load_tolerance(fields),
     )
 
@@ -202,7 +205,7 @@ def _tests(
 def _shared_case(node: Node, signature: Signature, named: Mapping[str, Kernel]) -> TestCase:
     """A case that stands beside the template; a mistake is one of some spec's, so it is named."""
     try:
-        return load_case(node, signature.args, named)
+        return load_case(node, signature.args, named, shared=True)
     except SpecError as error:
         user = f"(For {signature.args[0].position.file}.)" if signature.args else ""
         raise SpecError(

@@ -17,6 +17,7 @@ from codegen.spec import (
     ArgType,
     AxisValue,
     Check,
+    Domain,
     Kernel,
     Let,
     Output,
@@ -55,6 +56,7 @@ class Op:
     variants: tuple[Variant, ...]
     reference: Reference
     tests: tuple[TestCase, ...]
+    domain: Domain
     tolerance: Mapping[DType, Tolerance]
 
     @property

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.errors import SpecError, one_of
 from codegen.expr.check import parse_tree
+from codegen.reference_errors import EXPRESSION, located
 from codegen.yaml_reader import Scalar
 
 if TYPE_CHECKING:
@@ -48,35 +49,50 @@ class Reference:
     Called with every arg by name: arrays, lists of arrays, numbers, lists of ints, strs or None.
     """
 
-    text: str
+    where: Scalar  # its text in the spec
     folder: Path  # holds the modules
     files: tuple[Path, ...]  # the modules it uses
     args: tuple[str, ...]
     _compiled: list[CodeType] = field(default_factory=list, compare=False, repr=False)
 
     def __call__(self, args: Mapping[str, object]) -> list[numpy.ndarray[Any, Any]]:
-        """The outputs, in schema order."""
+        """The outputs, in schema order.
+
+        Fails with a SpecError at the line that fails; NotImplementedError comes through.
+        """
         import numpy as np
 
-        function = _FUNCTION.fullmatch(self.text)
+        try:
+            result = self._evaluate(args)
+            several = isinstance(result, tuple | list)
+            return [np.asarray(y) for y in (result if several else (result,))]
+        except NotImplementedError:
+            raise
+        except Exception as error:  # whatever its author wrote
+            raise located(error, self.where, self.folder.resolve()) from error
+
+    def _evaluate(self, args: Mapping[str, object]) -> Any:
+        import numpy as np
+
+        text = self.where.text.strip()
+        function = _FUNCTION.fullmatch(text)
         if function is not None and function[1] not in self.args:
             call = getattr(load_module(self.folder, function[1]), function[2])
-            result = call(*(args[name] for name in self.args))
-        else:
-            if not self._compiled:
-                self._compiled.append(
-                    compile(self.text.strip(), f"<reference {self.text}>", "eval")
-                )
-            names: dict[str, object] = {"__builtins__": _BUILTINS, "np": np}
-            names |= {file.stem: load_module(self.folder, file.stem) for file in self.files}
-            result = eval(self._compiled[0], names, dict(args))
-        return [np.asarray(y) for y in (result if isinstance(result, tuple | list) else (result,))]
+            return call(*(args[name] for name in self.args))
+        if not self._compiled:
+            self._compiled.append(compile(text, EXPRESSION, "eval"))
+        # NumPy imports what it words its errors with.
+        known = {**_BUILTINS, "__import__": __import__}
+        names: dict[str, object] = {"__builtins__": known, "np": np}
+        names |= {file.stem: load_module(self.folder, file.stem) for file in self.files}
+        return eval(self._compiled[0], names, dict(args))
 
 
 def load_reference(scalar: Scalar, folder: Path, args: Iterable[str]) -> Reference:
     """Checks that the expression parses and that every name in it exists."""
     names = tuple(args)
     tree = parse_tree(scalar.text.strip(), scalar)
+    _check_called(scalar, tree)
     bound = {
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
@@ -92,7 +108,15 @@ def load_reference(scalar: Scalar, folder: Path, args: Iterable[str]) -> Referen
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             _check_function(scalar, node, files.get(node.value.id))
-    return Reference(scalar.text, folder, tuple(files[name] for name in sorted(files)), names)
+    return Reference(scalar, folder, tuple(files[name] for name in sorted(files)), names)
+
+
+def _check_called(scalar: Scalar, tree: ast.expr) -> None:
+    """NumPy's functions, unlike those below reference/, are not called by their names alone."""
+    match tree:
+        case ast.Attribute(value=ast.Name(id="np"), attr=name):
+            message = f"'np.{name}' is not called; say what it takes: np.{name}(…)."
+            raise SpecError.at(scalar.at(0), message)
 
 
 def _check_function(scalar: Scalar, node: ast.Attribute, path: Path | None) -> None:

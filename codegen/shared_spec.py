@@ -8,7 +8,7 @@ from codegen.fields import Fields
 from codegen.templates import Templates, merge
 from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
-_KEYS = ("args", "let", "checks", "outputs")
+_KEYS = ("args", "let", "checks", "outputs", "domain")
 
 
 def completed(fields: Fields, templates: Templates) -> Fields:

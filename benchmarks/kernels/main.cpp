@@ -53,7 +53,7 @@ Status RunAll(const std::string& path) {
   benchmark::AddCustomContext("driver", runtime.device().driver);
   Current current;
   Status first_error;
-  for (const schema::Case* test : *file.pack().cases()) {
+  for (const schema::Case* test : file.cases()) {
     const auto time = [&, test](benchmark::State& state) {
       const Status status = Time(runtime, *test, current, state);
       if (status.ok()) return;

@@ -13,27 +13,38 @@ from codegen.loader import Library
 from codegen.select.filters import Filter
 from codegen.select.names import nearest
 from codegen.select.needs import fits, needed
-from codegen.select.onnx_model import OnnxError, read_onnx_calls
+from codegen.select.onnx_model import OnnxError, OnnxImport, no_import
 from codegen.select.selection import Selection
 
 
 def select_models(
-    library: Library, models: Sequence[Path], limit: Filter, selection: Selection, selector: str
+    library: Library,
+    models: Sequence[Path],
+    limit: Filter,
+    selection: Selection,
+    selector: str,
+    import_onnx: OnnxImport = no_import,
 ) -> None:
     """Adds what the models' nodes need. Fails with every mistake found."""
     errors = ErrorList()
     for model in models:
         with errors:
-            _Model(library, limit, selection, selector, model).select()
+            _Model(library, limit, selection, selector, model, import_onnx).select()
     errors.raise_any()
 
 
 class _Model:
     def __init__(
-        self, library: Library, limit: Filter, selection: Selection, selector: str, model: Path
+        self,
+        library: Library,
+        limit: Filter,
+        selection: Selection,
+        selector: str,
+        model: Path,
+        import_onnx: OnnxImport,
     ) -> None:
         self._library, self._limit, self._selection = library, limit, selection
-        self._selector, self._model = selector, model
+        self._selector, self._model, self._import_onnx = selector, model, import_onnx
 
     def select(self) -> None:
         """Adds what every node needs."""
@@ -46,7 +57,7 @@ class _Model:
     def _calls(self) -> list[Call]:
         try:
             if self._model.suffix == ".onnx":
-                return read_onnx_calls(self._model)
+                return self._import_onnx(self._model)
             return read_calls(self._model)
         except OSError as error:
             raise self._error(f"cannot be read: {error.strerror}.") from None

@@ -12,6 +12,7 @@ from codegen.select.closure import close
 from codegen.select.filters import Filter, parse_words
 from codegen.select.models import select_models
 from codegen.select.named import Entry, read_entries, select_named
+from codegen.select.onnx_model import OnnxImport, no_import
 from codegen.select.selection import Selection
 from codegen.vocabulary import DType, Storage
 from codegen.yaml_reader import SourceFile
@@ -41,7 +42,9 @@ class Selectors:
         return self.prefix + selector
 
 
-def select(library: Library, selectors: Selectors) -> Selection:
+def select(
+    library: Library, selectors: Selectors, import_onnx: OnnxImport = no_import
+) -> Selection:
     """The ops and variants that the selectors keep. Fails with the mistakes found."""
     selection = Selection()
     errors = ErrorList()
@@ -49,7 +52,8 @@ def select(library: Library, selectors: Selectors) -> Selection:
     with errors:
         select_named(library, list(_entries(library, selectors)), limit, selection)
     with errors:
-        select_models(library, selectors.models, limit, selection, selectors.named("MODELS"))
+        named = selectors.named("MODELS")
+        select_models(library, selectors.models, limit, selection, named, import_onnx)
     errors.raise_any()
     if not selection.kept(library):
         raise SpecError.at(Position(_names(selectors)), f"Nothing is left with {limit}.")

@@ -53,17 +53,21 @@ def reduced(library: Library, selection: Selection) -> Library:
     return dataclasses.replace(library, ops=ops, variants=variants)
 
 
-def selection_text(library: Library, selection: Selection, inputs: Iterable[Path]) -> str:
-    """The selection as JSON, with all the files it follows from."""
-    read = [source.path for source in (*library.specs, *library.templates.files.values())]
-    folders = {path.parent for path in read}
-    specs = {path for path in read if path.suffix == ".yaml"}
+def selection_text(selection: Selection) -> str:
+    """The selection as JSON."""
     content = {
         "version": 1,
         "ops": {name: sorted(ids) for name, ids in sorted(selection.variants.items())},
-        "inputs": sorted({str(path.resolve()) for path in (*inputs, *specs, *folders, *_SOURCES)}),
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def inputs_of(library: Library, selectors: Iterable[Path]) -> set[Path]:
+    """All that a selection by these files follows from; a folder for the files to come."""
+    read = {source.path for source in (*library.specs, *library.templates.files.values())}
+    folders = {path.parent for path in read}
+    specs = {path for path in read if path.suffix == ".yaml"}
+    return {*selectors, *specs, *folders, *_SOURCES}
 
 
 def read_selection(path: Path, library: Library) -> Selection:

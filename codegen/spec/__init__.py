@@ -1,6 +1,6 @@
 """What specs say, checked and typed: operators, kernels, variants and test cases."""
 
-from codegen.spec.case import CaseValue, TensorCase, TestCase, Tolerance
+from codegen.spec.case import CaseValue, Domain, TensorCase, TestCase, Tolerance
 from codegen.spec.kernel import Axis, AxisValue, Constant, Kernel, Operand, Pack, PushMember
 from codegen.spec.signature import Arg, ArgType, Check, Let, Output, dtype_source
 from codegen.spec.variant import BoundTensor, Variant
@@ -14,6 +14,7 @@ __all__ = [
     "CaseValue",
     "Check",
     "Constant",
+    "Domain",
     "Kernel",
     "Let",
     "Operand",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from codegen.errors import Position
 from codegen.expr.types import Value
@@ -18,6 +19,23 @@ class TensorCase:
     range: tuple[float, float] | None = None  # None: by dtype
     values: tuple[float, ...] | None = None  # row-major; instead of random numbers
     constant: bool | None = None  # stored in the graph; None: if a kernel packs it
+    extremes: tuple[float, float] | None = None  # instead of range: all numbers between these
+
+
+FLOATS, INTEGERS = "floats", "integers"
+EVERYTHING = (-inf, inf)  # and NaN
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The numbers that generated cases may hold: by argument, else by kind of dtype."""
+
+    limits: Mapping[str, tuple[float, float] | None]  # None: what tests give
+
+    def of(self, arg: str, dtype: DType) -> tuple[float, float] | None:
+        """The least and the greatest; None: what tests give."""
+        kind = FLOATS if dtype.is_float else INTEGERS
+        return self.limits.get(arg, self.limits.get(kind, EVERYTHING))
 
 
 CaseValue = Value | TensorCase | tuple[TensorCase, ...] | None
@@ -34,6 +52,8 @@ class TestCase:
     storages: frozenset[Storage] | None
     kernel: str | None  # only calls that this kernel computes
     position: Position
+    shared: bool = False  # of a template's `test_shapes`, which not each of its users can take
+    uniform: bool = False  # that its outputs hold one number throughout is meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +62,7 @@ class Tolerance:
 
     rtol: float
     atol: float
+    signed_zero: bool = False  # 0 and -0 differ
 
     def __str__(self) -> str:
         return f"rtol {self.rtol:g} and atol {self.atol:g}"

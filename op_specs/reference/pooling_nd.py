@@ -65,13 +65,17 @@ def max_pool(
 
 
 def _with_indices(x: Array, windows: list[Windows]) -> tuple[Array, Array]:
-    """The maxima, and where each lies in its plane."""
+    """The maxima, and where each lies in its plane: of NaNs the last."""
     size = x.shape[x.ndim - len(windows) :]
 
     def place(part: Array, places: list[Indices]) -> Array:
         inside = [p[(p >= 0) & (p < n)] for p, n in zip(places, size, strict=True)]
         flat = np.ravel_multi_index(tuple(np.meshgrid(*inside, indexing="ij")), size)
-        return np.asarray(flat.reshape(-1)[part.argmax(axis=-1)])
+        nan = np.isnan(part)
+        last_nan = part.shape[-1] - 1 - nan[..., ::-1].argmax(axis=-1)
+        return np.asarray(
+            flat.reshape(-1)[np.where(nan.any(axis=-1), last_nan, part.argmax(axis=-1))]
+        )
 
     best = _each_window(x, windows, lambda part, _: np.asarray(part.max(axis=-1)))
     return best, _each_window(x, windows, place)

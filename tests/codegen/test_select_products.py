@@ -48,9 +48,20 @@ def test_another_selection_writes_only_what_differs(two_ops: Project) -> None:
 
 
 def test_the_selection_names_what_it_follows_from(two_ops: Project) -> None:
-    inputs = json.loads(select(two_ops, "minus").read_text())["inputs"]
+    depfile = two_ops.root / "selection.json.d"
+    out = two_ops.root / "selection.json"
+    assert run(two_ops, "select", f"--out={out}", f"--depfile={depfile}", "--ops", "minus") == 0
+    product, *inputs = depfile.read_text().replace("\\\n", "").split()
+    assert product == f"{out}:"
     for name in ("op_specs", "op_specs/add.yaml", "templates/glsl/binary.yaml"):
         assert str(two_ops.root / name) in inputs
+
+
+def test_a_selection_that_stays_keeps_its_time(two_ops: Project) -> None:
+    path = select(two_ops, "minus")
+    before = path.stat().st_mtime_ns
+    two_ops.write("op_specs/minus.yaml", SPEC.replace("aten.add", "aten.minus") + "# more\n")
+    assert select(two_ops, "minus").stat().st_mtime_ns == before
 
 
 def test_without_an_output_a_yaml_file_is_printed(

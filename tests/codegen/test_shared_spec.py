@@ -62,7 +62,7 @@ def test_unknown_shared_keys(shared: Project) -> None:
     shared.edit("templates/glsl/binary.yaml", "  args:", "  arg:")
     shared.rejects(
         "templates/glsl/binary.yaml:2:3: error: Key 'arg' is unknown in the spec that users of a "
-        "template share; known keys are: args, let, checks, outputs."
+        "template share; known keys are: args, let, checks, outputs, domain."
     )
 
 

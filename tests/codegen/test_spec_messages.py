@@ -17,7 +17,7 @@ MISTAKES = [
         "2:1",
         "Key 'opp' is unknown in a spec; known keys are: op, args, "
         "let, checks, outputs, view_of, view_at, fused_from, kernel, kernels, reference, tests, "
-        "tolerance.",
+        "domain, tolerance.",
     ),
     ("reference: a + alpha * b\n", "", "2:1", "Key 'reference' is missing from a spec."),
     (
@@ -285,7 +285,7 @@ MISTAKES = [
         "alpah: 0.5",
         "16:25",
         "Key 'alpah' is unknown in a test case; known keys are: a, "
-        "b, alpha, dtypes, storages, kernel.",
+        "b, alpha, dtypes, storages, kernel, uniform.",
     ),
     ("b: [3], ", "", "16:5", "Argument 'b' is missing from the test case."),
     (
@@ -307,7 +307,8 @@ MISTAKES = [
         "{f32: 1e-6}",
         "{fp32: 1e-6}",
         "17:13",
-        "Key 'fp32' is unknown in 'tolerance'; known keys are: f32, f16, i32, i8, u8, b8, because.",
+        "Key 'fp32' is unknown in 'tolerance'; known keys are: f32, f16, i32, i8, u8, b8, because, "
+        "signed_zero.",
     ),
     (
         "{f32: 1e-6}",
@@ -366,8 +367,7 @@ def test_mistakes_of_all_specs_are_reported_at_once(project: Project) -> None:
         f"{ADD}:11:12: error: DType 'f64' is not one of: f32, f16, i32, i8, u8, b8.",
         "op_specs/plus.yaml:2:1: error: Key 'operator' is unknown in a spec; known keys are: op, "
         "args, let, checks, outputs, view_of, view_at, fused_from, kernel, kernels, reference, "
-        "tests, "
-        "tolerance.",
+        "tests, domain, tolerance.",
     ):
         project.load()
 
@@ -411,5 +411,5 @@ def test_template_case_that_does_not_fit_a_spec(project: Project) -> None:
     project.edit("templates/glsl/binary.yaml", "b: [7]", "c: [7]")
     project.rejects(
         "templates/glsl/binary.yaml:6:14: error: Key 'c' is unknown in a test case; known "
-        "keys are: a, b, alpha, dtypes, storages, kernel. (For op_specs/add.yaml.)"
+        "keys are: a, b, alpha, dtypes, storages, kernel, uniform. (For op_specs/add.yaml.)"
     )

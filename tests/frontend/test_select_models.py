@@ -12,6 +12,7 @@ from spirloom.calls import calls
 from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.half import to_half
+from spirloom.selective import read_onnx_calls
 
 from codegen.errors import SpecError
 from codegen.graph_file import read_calls
@@ -25,7 +26,8 @@ F32, F16 = DType.F32, DType.F16
 
 def kept(selectors: Selectors) -> list[str]:
     """The ids of the selected variants, sorted."""
-    return sorted(v.id for v in select(LIBRARY, selectors).kept(LIBRARY))
+    selection = select(LIBRARY, selectors, read_onnx_calls)
+    return sorted(v.id for v in selection.kept(LIBRARY))
 
 
 def needs(graph: Graph, folder: Path, *dtypes: str, storages: tuple[str, ...] = ()) -> list[str]:
@@ -37,7 +39,8 @@ def needs(graph: Graph, folder: Path, *dtypes: str, storages: tuple[str, ...] = 
 
 def message(*models: Path, dtypes: tuple[str, ...] = ()) -> str:
     with pytest.raises(SpecError) as error:
-        select(LIBRARY, Selectors(models=models, dtypes=dtypes, prefix="SPIRLOOM_"))
+        selectors = Selectors(models=models, dtypes=dtypes, prefix="SPIRLOOM_")
+        select(LIBRARY, selectors, read_onnx_calls)
     return str(error.value)
 
 
@@ -130,6 +133,17 @@ def test_onnx_selects_as_its_import(library: OpLibrary, tmp_path: Path) -> None:
     path.write_bytes(made.SerializeToString())
     assert kept(Selectors(models=(path,))) == needs(
         chain(library, "aten.erf", "aten.tanh"), tmp_path
+    )
+
+
+def test_the_generator_alone_imports_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    with pytest.raises(SpecError) as error:
+        select(LIBRARY, Selectors(models=(path,)))
+    assert str(error.value) == (
+        f"MODELS: error: {path}: .onnx files are imported by the front end. Run `python3 -m "
+        "spirloom.selective` in place of `python3 -m codegen`, with frontend/ on PYTHONPATH, or "
+        "name the graph file that `spirloom import` makes of the model."
     )
 
 

@@ -13,11 +13,13 @@ from spirloom.casegen.case_pack import Case, NamedArray
 from spirloom.ir import Array, DType, Graph, Storage
 from spirloom.ops import OpLibrary
 
+from codegen.spec import Tolerance
 from tests.onnx_suite.attempt import Imported, Refused, attempt, refuse_other_values
 from tests.onnx_suite.suite import DataSet, SuiteCase, read_suite
 
 # ONNX's own, for its backends.
-RTOL, ATOL = 1e-3, 1e-7
+TOLERANCE = Tolerance(rtol=1e-3, atol=1e-7)
+EXACT = Tolerance(rtol=0, atol=0)
 
 
 class Kind(StrEnum):
@@ -99,8 +101,7 @@ def _runs(case: SuiteCase, number: int, data: DataSet, imported: Imported) -> It
             graph=packed,
             inputs=inputs,
             expected=expected,
-            rtol=RTOL,
-            atol=ATOL,
+            tolerances=tuple(TOLERANCE if t.dtype.is_float else EXACT for t in graph.outputs),
         )
 
 

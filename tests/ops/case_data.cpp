@@ -44,11 +44,12 @@ std::vector<std::span<std::byte>> CaseOutputs::spans() { return {bytes_.begin(),
 
 Status CaseOutputs::Compare() const {
   std::string text;
-  for (size_t i = 0; i < bytes_.size(); ++i) {
-    const auto& expected = *case_.expected()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    const std::string difference =
-        testing::Compare(static_cast<DType>(expected.dtype()), ShapeOf(expected), bytes_[i],
-                         DataOf(expected), {.rtol = case_.rtol(), .atol = case_.atol()});
+  for (flatbuffers::uoffset_t i = 0; i < case_.expected()->size(); ++i) {
+    const schema::CaseTensor& expected = *case_.expected()->Get(i);
+    const schema::Tolerance& allowed = *case_.tolerances()->Get(i);
+    const std::string difference = testing::Compare(
+        static_cast<DType>(expected.dtype()), ShapeOf(expected), bytes_[i], DataOf(expected),
+        {.rtol = allowed.rtol(), .atol = allowed.atol(), .signed_zero = allowed.signed_zero()});
     if (!difference.empty()) text += "Output " + expected.name()->str() + ": " + difference + "\n";
   }
   return text.empty() ? Status() : Wrong(std::move(text));

@@ -35,7 +35,7 @@ class CaseOutputs {
 
   std::vector<std::span<std::byte>> spans();
   const std::vector<std::vector<std::byte>>& bytes() const { return bytes_; }
-  // Fails with what differs from the reference by more than the case's tolerance.
+  // Fails with what differs from the reference by more than its output's tolerance.
   Status Compare() const;
 
  private:

@@ -43,6 +43,10 @@ bool IsOverflowOfHalf(double computed, double expected) {
 // How far beyond its tolerance a value is: passes at or below 0; infinite where a distance has no
 // meaning.
 double Excess(double computed, double expected, Tolerance tolerance) {
+  if (tolerance.signed_zero && computed == 0 && expected == 0 &&
+      std::signbit(computed) != std::signbit(expected)) {
+    return std::numeric_limits<double>::infinity();
+  }
   if (computed == expected || (std::isnan(computed) && std::isnan(expected))) return 0;
   if (!std::isfinite(computed) || !std::isfinite(expected)) {
     return std::numeric_limits<double>::infinity();

@@ -15,6 +15,7 @@ namespace spirloom::testing {
 struct Tolerance {
   double rtol;
   double atol;
+  bool signed_zero = false;  // 0 and -0 differ
 };
 
 // The value of an IEEE half-precision number.

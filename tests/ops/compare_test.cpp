@@ -35,6 +35,17 @@ TEST(Compare, RefusesNanAndInfinityWhereANumberIsExpected) {
   EXPECT_NE(CompareFloats({-kInfinity}, {kInfinity}, {1}), "");
 }
 
+TEST(Compare, TellsZerosApartWhereTheirSignsMatter) {
+  const std::vector<float> computed{0.0f, -0.0f};
+  const std::vector<float> expected{-0.0f, -0.0f};
+  EXPECT_EQ(CompareFloats(computed, expected, {2}), "");
+  EXPECT_EQ(Compare(DType::kF32, {2}, std::as_bytes(std::span(computed)),
+                    std::as_bytes(std::span(expected)),
+                    {.rtol = 1e-2, .atol = 1e-3, .signed_zero = true}),
+            "1 of 2 elements of [2] are wrong; the worst, [0], is 0, expected -0 "
+            "(tolerance 0.001 + 0.01 of it).");
+}
+
 TEST(Compare, CountsWrongElementsAndShowsTheWorst) {
   EXPECT_EQ(CompareFloats({1, 2, 3, 4.5f, 5, 7.5f}, {1, 2, 3, 4, 5, 6}, {2, 3}),
             "2 of 6 elements of [2, 3] are wrong; the worst, [1, 2], is 7.5, expected 6 "

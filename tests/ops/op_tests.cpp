@@ -60,7 +60,7 @@ class CoverageTest : public ::testing::Test {
 
   void TestBody() override {
     std::set<std::string_view> tested;
-    for (const schema::Case* test : *file_.pack().cases()) {
+    for (const schema::Case* test : file_.cases()) {
       tested.insert(test->variant()->string_view());
     }
     for (const std::string_view variant : runner_.VariantNames()) {
@@ -85,11 +85,11 @@ void RegisterCase(const char* suite, const Runners& runners, const schema::Case&
 }
 
 void RegisterTests(const Runners& runners, const CaseFile& file) {
-  for (const schema::Case* test : *file.pack().cases()) {
+  for (const schema::Case* test : file.cases()) {
     RegisterCase<CaseTest>(NamesVariant(test) ? "Op" : "Graph", runners, *test);
     if (NamesVariant(test)) RegisterCase<GuardedTest>("Guarded", runners, *test);
   }
-  if (std::ranges::none_of(*file.pack().cases(), NamesVariant)) return;
+  if (std::ranges::none_of(file.cases(), NamesVariant)) return;
   ::testing::RegisterTest("Library", "EveryVariantHasACase", nullptr, nullptr, __FILE__, __LINE__,
                           [runners, &file]() -> CoverageTest* {
                             return new CoverageTest(runners.plain, file);  // NOLINT
@@ -109,7 +109,7 @@ int RunOpTests(int argc, char** argv, const std::vector<const ShaderLibrary*>& l
   const std::string path = argc > 1 ? argv[1] : cases;
   const Result<CaseFile> file = CaseFile::Open(path);
   if (!file.ok()) return Fail(file.status());
-  if (file->pack().cases()->size() == 0) {
+  if (file->cases().empty()) {
     return Fail(Status(StatusCode::kInvalidFile, path + " has no cases."));
   }
   const Result<CaseRunner> runner = CaseRunner::Create(libraries);

@@ -10,11 +10,11 @@ from spirloom.casegen import case_pack
 from spirloom.casegen.case_pack import Case
 from spirloom.casegen.make import cases_of
 from spirloom.casegen.naming import UniqueNames
-from spirloom.casegen.values import CaseError
 from spirloom.ir import DType, Storage
 from spirloom_schema.CasePack import CasePack
 
-from codegen import load_library
+from codegen import SpecError, load_library
+from codegen.spec import Tolerance
 
 SPEC = """\
 # y = 2 a
@@ -35,13 +35,19 @@ tests:
 TEMPLATE = "{# No params. #}\nvoid main() {}\n"
 
 
-def make(folder: Path, *tests: str, reference: str = "a * scale") -> list[Case]:
-    """The cases of the spec with these test lines."""
+def make(folder: Path, *tests: str, reference: str = "a * scale", more: str = "") -> list[Case]:
+    """The cases of the spec with these test lines, without those made from them."""
+    cases = make_all(folder, *tests, reference=reference, more=more)
+    return [case for case in cases if not case.id.endswith("_extremes")]
+
+
+def make_all(folder: Path, *tests: str, reference: str = "a * scale", more: str = "") -> list[Case]:
+    """The cases of the spec with these test lines; `more` are further keys."""
     specs, templates = folder / "specs", folder / "templates"
     for path in (specs, templates):
         path.mkdir(exist_ok=True)
     lines = "".join(f"  - {test}\n" for test in tests)
-    (specs / "double.yaml").write_text(SPEC.format(reference=reference, tests=lines))
+    (specs / "double.yaml").write_text(SPEC.format(reference=reference, tests=lines) + more)
     (templates / "double.glsl.j2").write_text(TEMPLATE)
     return list(cases_of(load_library([specs], [templates]).ops["test.double"]))
 
@@ -72,6 +78,29 @@ def test_the_reference_sees_rounded_inputs_and_is_rounded(tmp_path: Path) -> Non
     given, expected = half.inputs[0].data, half.expected[0].data
     assert given.dtype == expected.dtype == np.float16
     np.testing.assert_array_equal(expected, (given.astype(np.float64) * 3).astype(np.float16))
+
+
+def test_each_output_has_its_own_tolerance(tmp_path: Path) -> None:
+    specs, templates = tmp_path / "specs", tmp_path / "templates"
+    for path in (specs, templates):
+        path.mkdir()
+    text = SPEC.replace("  y: like a", "  y: like a\n  at: {{shape: a.shape, dtype: i32}}")
+    text = text.format(reference="(a, np.argsort(a))", tests="  - {a: [9]}\n")
+    (specs / "double.yaml").write_text(text + "tolerance: {signed_zero: true}\n")
+    (templates / "double.glsl.j2").write_text(TEMPLATE)
+    cases = {
+        case.variant: case
+        for case in cases_of(load_library([specs], [templates]).ops["test.double"])
+    }
+    case = cases["double_f16_buffer"]
+    assert case.tolerances == (Tolerance(1e-3, 1e-5, True), Tolerance(0, 0, True))
+    read = CasePack.GetRootAs(case_pack.to_bytes([case]), 4).Cases(0)
+    assert read.TolerancesLength() == read.ExpectedLength() == 2
+    kept = [read.Tolerances(i) for i in range(2)]
+    assert [(x.Rtol(), x.Atol(), x.SignedZero()) for x in kept] == [
+        (1e-3, 1e-5, True),
+        (0, 0, True),
+    ]
 
 
 def test_storages_share_arrays_and_dtypes_share_numbers(tmp_path: Path) -> None:
@@ -116,7 +145,7 @@ def test_names_tell_what_differs(tmp_path: Path) -> None:
     limits = "dtypes: [f32], storages: [buffer]"
     cases = make(
         tmp_path,
-        f"{{a: [], {limits}}}",
+        f"{{a: {{shape: [], values: [1]}}, {limits}}}",
         f"{{a: [0, 3], scale: -4, {limits}}}",
         f"{{a: [0, 3], scale: -4, {limits}}}",
     )
@@ -139,7 +168,7 @@ def test_unique_names() -> None:
 )
 def test_a_wrong_reference_is_an_error(tmp_path: Path, reference: str, message: str) -> None:
     test = "{a: {shape: [3], values: [1, 2, 3]}, dtypes: [i32]}"
-    with pytest.raises(CaseError, match=rf"double\.yaml:\d+:\d+: error: .*{message}"):
+    with pytest.raises(SpecError, match=rf"double\.yaml:\d+:\d+: error: .*{message}"):
         make(tmp_path, test, reference=reference)
 
 

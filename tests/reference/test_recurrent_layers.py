@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.reference.library import LIBRARY
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 
 STEPS, BATCH, SIZE, UNITS = 6, 3, 4, 5
 

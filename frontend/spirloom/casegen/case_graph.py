@@ -9,7 +9,7 @@ from codegen import Arg
 from codegen.dynamic import packed_constants
 from spirloom.casegen.arrays import Arrays, items_of
 from spirloom.casegen.case_pack import NamedArray
-from spirloom.casegen.expand import Run
+from spirloom.casegen.run import Run
 from spirloom.ir import ArgValue, Graph, Node, Storage, Tensor
 
 PRODUCER = "spirloom cases"

@@ -9,12 +9,15 @@ import flatbuffers  # type: ignore[import-untyped]
 from spirloom_schema import Case as fb_case
 from spirloom_schema import CasePack as fb_pack
 from spirloom_schema import CaseTensor as fb_tensor
+from spirloom_schema import Tolerance as fb_tolerance
 
+from codegen.spec import Tolerance
 from spirloom.ir import Array, DType, Storage
 
-VERSION = 1
+VERSION = 2
 IDENTIFIER = b"SLC1"
 ALIGNMENT = 64
+SIZE_PREFIX = 4  # bytes
 LARGEST_PACK = 2**31 - 1
 
 
@@ -38,13 +41,15 @@ class Case:
     graph: bytes
     inputs: tuple[NamedArray, ...]
     expected: tuple[NamedArray, ...]
-    rtol: float
-    atol: float
+    tolerances: tuple[Tolerance, ...]  # of `expected`
     unfinished: str = ""  # why there is no expected result yet
 
 
 def to_bytes(cases: Iterable[Case]) -> bytes:
-    """The whole file. Equal arrays (by identity) are stored once."""
+    """A pack, padded so that another may follow in the same file.
+
+    Equal arrays (by identity) are stored once.
+    """
     builder = flatbuffers.Builder(1 << 20)
     stored: dict[int, int] = {}
     offsets = [_case(builder, case, stored) for case in cases]
@@ -53,12 +58,14 @@ def to_bytes(cases: Iterable[Case]) -> bytes:
     fb_pack.AddVersion(builder, VERSION)
     fb_pack.AddCases(builder, vector)
     builder.FinishSizePrefixed(fb_pack.End(builder), file_identifier=IDENTIFIER)
-    return bytes(builder.Output())
+    packed = bytes(builder.Output())
+    return packed + bytes(-len(packed) % ALIGNMENT)
 
 
 def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> int:
     inputs = _offsets(builder, [_tensor(builder, array, stored) for array in case.inputs])
     expected = _offsets(builder, [_tensor(builder, array, stored) for array in case.expected])
+    tolerances = _tolerances(builder, case.tolerances)
     graph = _blob(builder, case.graph)
     id_, op = builder.CreateString(case.id), builder.CreateString(case.op)
     variant = None if case.variant is None else builder.CreateString(case.variant)
@@ -75,8 +82,7 @@ def _case(builder: flatbuffers.Builder, case: Case, stored: dict[int, int]) -> i
     fb_case.AddGraph(builder, graph)
     fb_case.AddInputs(builder, inputs)
     fb_case.AddExpected(builder, expected)
-    fb_case.AddRtol(builder, case.rtol)
-    fb_case.AddAtol(builder, case.atol)
+    fb_case.AddTolerances(builder, tolerances)
     if unfinished:
         fb_case.AddUnfinished(builder, unfinished)
     return int(fb_case.End(builder))
@@ -98,6 +104,13 @@ def _tensor(builder: flatbuffers.Builder, array: NamedArray, stored: dict[int, i
     fb_tensor.AddData(builder, data)
     stored[id(array)] = int(fb_tensor.End(builder))
     return stored[id(array)]
+
+
+def _tolerances(builder: flatbuffers.Builder, tolerances: tuple[Tolerance, ...]) -> int:
+    fb_case.StartTolerancesVector(builder, len(tolerances))
+    for each in reversed(tolerances):
+        fb_tolerance.CreateTolerance(builder, each.rtol, each.atol, each.signed_zero)
+    return int(builder.EndVector())
 
 
 def _blob(builder: flatbuffers.Builder, data: bytes) -> int:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from spirloom_schema.CasePack import CasePack
+
 from codegen import load_library
+from codegen.depfile import write_depfile
+from codegen.errors import ErrorList
 from codegen.regular_file import replaced
-from spirloom.casegen import case_pack
-from spirloom.casegen.make import cases_of
+from spirloom.casegen.cache import PackCache, inputs_of
+from spirloom.casegen.case_pack import SIZE_PREFIX
 
 DESCRIPTION = """\
 Makes test cases for every variant of the operators: inputs, a graph file of one node, and what the
@@ -23,16 +27,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spec-dir", type=Path, action="append", required=True, metavar="DIR")
     parser.add_argument("--template-dir", type=Path, action="append", required=True, metavar="DIR")
     parser.add_argument("--out", type=Path, required=True, help="the .slcases file to write")
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="keep each op's cases there, and take them thence"
+    )
+    parser.add_argument("--depfile", type=Path, metavar="FILE", help="name all they follow from")
     parser.add_argument("--op", metavar="NAME", help="only this op, e.g. aten.add.Tensor")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the pack. Raises CaseError or SpecError for bad specs."""
+    """Writes the pack. Raises SpecError for bad specs."""
     library = load_library(arguments.spec_dir, arguments.template_dir)
     ops = [op for name, op in sorted(library.ops.items()) if arguments.op in (None, name)]
-    cases = [case for op in ops for case in cases_of(op)]
-    packed = case_pack.to_bytes(cases)
+    cache = PackCache(library, arguments.cache)
+    packs: list[bytes] = []
+    errors = ErrorList()
+    for op in ops:
+        with errors:
+            packs.append(cache.pack(op))
+    errors.raise_any()
     with replaced(arguments.out, durable=False) as stream:
-        stream.write(packed)
-    print(f"{len(cases)} cases of {len(ops)} operators, {len(packed) / 1e6:.1f} MB")
+        stream.writelines(packs)
+    if arguments.depfile is not None:
+        write_depfile(arguments.depfile, arguments.out, inputs_of(library))
+    count = sum(CasePack.GetRootAs(pack, SIZE_PREFIX).CasesLength() for pack in packs)
+    print(f"{count} cases of {len(ops)} operators, {sum(map(len, packs)) / 1e6:.1f} MB")
     return 0

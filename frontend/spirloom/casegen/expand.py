@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
-from codegen import Op
-from codegen.expr.types import TensorType
+from codegen import Op, SpecError
+from codegen.expr.types import EvalError, TensorType
 from codegen.spec import Arg, CaseValue, TensorCase, TestCase, Variant
 from codegen.vocabulary import DType, Storage
+from spirloom.casegen.extremes import extreme_cases
 from spirloom.casegen.naming import UniqueNames, case_name
+from spirloom.casegen.run import Run
 
 TEXTURE_RANK = 4
 TEXTURE_EXTENT = 2048  # any device but the smallest has as much
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A test case as one variant is to compute it. `dtypes` are those of the tensor arguments."""
-
-    op: Op
-    case: str
-    test: TestCase
-    variant: Variant
-    dtypes: Mapping[str, DType]
-    outputs: tuple[TensorType, ...]
-
-    @property
-    def id(self) -> str:
-        return f"{self.variant.id}/{self.case}"
-
-
 def runs_of(op: Op) -> Iterator[Run]:
-    """All runs of an op, case by case."""
+    """All runs of an op, case by case, and then those with extreme numbers.
+
+    Fails at a case that breaks the spec's checks, or that no variant computes.
+    """
     names = UniqueNames()
+    found: list[Run] = []
     for test in op.tests:
         name = names.add(case_name(op, test.args))
-        for variant in op.variants:
-            run = run_of(op, name, test, variant)
-            if run is not None:
-                yield run
+        runs = _runs(op, name, test)
+        if not runs and not (test.shared and _is_of_other_dtypes(op, test)):
+            raise SpecError.at(test.position, f"No variant of {op.name} computes this case.")
+        found += runs
+        yield from runs
+    for name, test in extreme_cases(op, found):
+        yield from _runs(op, name, test)  # whose numbers are alike in all dtypes
+
+
+def _runs(op: Op, name: str, test: TestCase) -> list[Run]:
+    try:
+        runs = [run_of(op, name, test, variant) for variant in op.variants]
+    except EvalError as error:
+        raise SpecError.at(test.position, f"This is no call of {op.name}: {error}") from None
+    return [run for run in runs if run is not None]
+
+
+def _is_of_other_dtypes(op: Op, test: TestCase) -> bool:
+    return test.dtypes is not None and test.dtypes.isdisjoint(v.dtype for v in op.variants)
 
 
 def run_of(op: Op, name: str, test: TestCase, variant: Variant) -> Run | None:

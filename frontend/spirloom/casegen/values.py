@@ -11,6 +11,7 @@ import hashlib
 import numpy as np
 
 from codegen.spec import TensorCase
+from spirloom.casegen.extreme_numbers import extreme_numbers
 from spirloom.ir import Array, DType
 
 DEFAULT_RANGES: dict[DType, tuple[float, float]] = {
@@ -24,21 +25,34 @@ DEFAULT_RANGES: dict[DType, tuple[float, float]] = {
 
 
 class CaseError(Exception):
-    """A test case that cannot be made; the message names the op, the case and the reason."""
+    """A test case that cannot be made; the message says why."""
 
 
 def make_array(spec: TensorCase, dtype: DType, seed: str) -> Array:
     """The tensor's numbers, already rounded to its dtype."""
     if spec.values is not None:
-        return np.asarray(np.resize(np.array(spec.values), spec.shape), dtype=dtype.numpy)
-    digest = hashlib.sha256(seed.encode()).digest()
-    random = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
+        return _given(np.reshape(np.array(spec.values, np.float64), spec.shape), dtype)
+    random = _generator(seed)
+    if spec.extremes is not None and dtype is not DType.B8:
+        return extreme_numbers(random, spec.shape, dtype, spec.extremes)
     low, high = spec.range or DEFAULT_RANGES[dtype]
     uniform = random.random(spec.shape)
-    if dtype in (DType.F32, DType.F16):
+    if dtype.is_float:
         return np.asarray(low + (high - low) * uniform, dtype=dtype.numpy)
     whole = np.floor(low + (high - low + 1) * uniform).astype(np.int64)
     return np.asarray(whole, dtype=dtype.numpy)
+
+
+def _given(values: Array, dtype: DType) -> Array:
+    """Integers beyond the dtype's ends wrap; beyond float16's are infinities."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = values.astype(np.int64) if dtype.numpy.kind in "iu" else values
+        return whole.astype(dtype.numpy)
+
+
+def _generator(seed: str) -> np.random.Generator:
+    digest = hashlib.sha256(seed.encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "little")))
 
 
 def widened(array: Array) -> Array:

@@ -7,7 +7,6 @@ from typing import Any
 
 from codegen import SpecError
 from spirloom.casegen import cli
-from spirloom.casegen.values import CaseError
 from spirloom.errors import ImportFailure
 
 
@@ -27,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the case pack."""
     try:
         return cli.run(arguments)
-    except (CaseError, SpecError) as error:
+    except SpecError as error:
         raise ImportFailure(*str(error).splitlines()) from error
     except OSError as error:
         path = error.filename or arguments.out

@@ -1,0 +1,205 @@
+"""What `spirloom cases` says of mistakes in tests and references: text, line and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from spirloom.casegen.make import cases_of
+
+from codegen import SpecError, load_library
+
+SPEC = """\
+# y = 2 a
+op: test.double
+args:
+  a: tensor
+  scale: int = 2
+checks:
+  - scale >= 2
+outputs:
+  y: {{shape: "[a.shape[0], scale - 3 + 3]", dtype: a.dtype}}
+kernel:
+  template: double.glsl.j2
+  when: scale < 100
+  dtypes: [f32, i32]
+  storages: [buffer]
+  no_storage: {{texture: none is needed}}
+  grid: numel(y)
+reference: {reference}
+tests:
+{tests}"""
+MODULE = """\
+import numpy as np
+
+
+def unknown(a, scale):
+    return a * facto
+
+
+def nothing(a, scale):
+    pass
+
+
+def few(a):
+    return a
+
+
+def text(a, scale):
+    return "four"
+
+
+def deep(a, scale):
+    return inner(a)
+
+
+def inner(a):
+    return a[:, 7]
+"""
+GOOD = "np.repeat(a[:, None] * 2, scale, axis=1)"
+
+
+def message(
+    folder: Path, *tests: str, reference: str = GOOD, module: str = MODULE, shared: str = ""
+) -> str:
+    """What is said of the spec with these test lines, the folder's name left out."""
+    specs, templates = folder / "specs", folder / "templates"
+    for path in (specs / "reference", templates):
+        path.mkdir(parents=True)
+    lines = "".join(f"  - {test}\n" for test in tests or ("{a: [3]}",))
+    (specs / "double.yaml").write_text(SPEC.format(reference=reference, tests=lines))
+    (specs / "reference" / "mine.py").write_text(module)
+    (templates / "double.glsl.j2").write_text("{# No params. #}\nvoid main() {}\n")
+    if shared:
+        (templates / "double.yaml").write_text(f"test_shapes:\n  - {shared}\n")
+    with pytest.raises(SpecError) as caught:
+        list(cases_of(load_library([specs], [templates]).ops["test.double"]))
+    return str(caught.value)
+
+
+def test_good_cases_are_made(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        message(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("test", "text"),
+    [
+        (
+            "{a: [3], scale: 1}",
+            "This is no call of test.double: scale >= 2 does not hold (1 vs 2).",
+        ),
+        (
+            "{a: [], scale: 3}",
+            "This is no call of test.double: Index (0) is out of range of a list of 0.",
+        ),
+        ("{a: [3], scale: 200}", "No variant of test.double computes this case."),
+        ("{a: [3], dtypes: [f16]}", "No variant of test.double computes this case."),
+        ("{a: [3], storages: [texture3d]}", "No variant of test.double computes this case."),
+    ],
+)
+def test_wrong_calls(tmp_path: Path, test: str, text: str) -> None:
+    assert message(tmp_path, "{a: [3]}", test) == f"specs/double.yaml:20:5: error: {text}"
+
+
+def test_an_output_of_negative_size(tmp_path: Path) -> None:
+    spec = SPEC.replace("scale - 3 + 3", "2 - scale")
+    specs, templates = tmp_path / "specs", tmp_path / "templates"
+    for path in (specs, templates):
+        path.mkdir()
+    (specs / "double.yaml").write_text(
+        spec.format(reference=GOOD, tests="  - {a: [3], scale: 5}\n")
+    )
+    (templates / "double.glsl.j2").write_text("{# No params. #}\nvoid main() {}\n")
+    with pytest.raises(SpecError) as caught:
+        list(cases_of(load_library([specs], [templates]).ops["test.double"]))
+    assert str(caught.value) == (
+        "specs/double.yaml:19:5: error: This is no call of test.double: "
+        "Shape [3, -3] of y is not that of a tensor."
+    )
+
+
+def test_a_shared_case_of_other_dtypes_is_for_other_operators(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        message(tmp_path, shared="{a: [3], dtypes: [f16]}")
+
+
+def test_a_shared_case_of_our_dtypes_is_for_us(tmp_path: Path) -> None:
+    assert message(tmp_path, shared="{a: [3], scale: 200}") == (
+        "templates/double.yaml:2:5: error: No variant of test.double computes this case."
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ("np.multply(a, 2)", "17:12: error: The reference fails: AttributeError: module 'numpy' "),
+        ("a[:, None] * a[5]", "17:25: error: The reference fails: IndexError: index 5 is out of "),
+        ("2 * np.zeros(a)", "17:16: error: The reference fails: TypeError: 'numpy.float64' obj"),
+        ("mine.few", "17:12: error: The reference fails: TypeError: few() takes 1 positional "),
+        ("np.square", "17:12: error: 'np.square' is not called; say what it takes: np.square(…)."),
+    ],
+)
+def test_wrong_expressions(tmp_path: Path, reference: str, text: str) -> None:
+    assert message(tmp_path, reference=reference).startswith(f"specs/double.yaml:{text}")
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        ("unknown", "5:16: error: The reference fails: NameError: name 'facto' is not defined. "),
+        ("deep", "25:12: error: The reference fails: IndexError: too many indices for array: "),
+    ],
+)
+def test_wrong_functions(tmp_path: Path, function: str, text: str) -> None:
+    found = message(tmp_path, reference=f"mine.{function}")
+    assert found.startswith(f"specs/reference/mine.py:{text}")
+    assert found.endswith("(In double_f32_buffer/3.)")
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        (
+            "def f(a, scale):\n    return a +\n",
+            "2:15: error: The reference fails: SyntaxError: inval",
+        ),
+        (
+            "import numby\n\n\ndef f(a, scale):\n    return a\n",
+            "1:1: error: The reference fails: Mod",
+        ),
+    ],
+)
+def test_wrong_modules(tmp_path: Path, module: str, text: str) -> None:
+    found = message(tmp_path, reference="mine.f", module=module)
+    assert found.startswith(f"specs/reference/mine.py:{text}")
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ("mine.nothing", "The reference gives an object of type NoneType, not numbers."),
+        ("mine.text", "The reference gives an array of <U4, not numbers."),
+        ("a", "The reference gives the shape (3,), the spec (3, 2)."),
+    ],
+)
+def test_results_that_are_none(tmp_path: Path, reference: str, text: str) -> None:
+    found = message(tmp_path, reference=reference)
+    assert found == f"specs/double.yaml:19:5: error: {text} (In double_f32_buffer/3.)"
+
+
+def test_cases_that_any_kernel_passes(tmp_path: Path) -> None:
+    reference = "np.repeat(a[:, None] * 0 + 7, scale, axis=1)"
+    tests = ("{a: [3], dtypes: [i32]}", "{a: [4], uniform: true, dtypes: [f32]}")
+    assert message(tmp_path, *tests, reference=reference) == (
+        "specs/double.yaml:19:5: error: All cases of double_i32_buffer expect 7 throughout y: a "
+        "kernel that writes nothing else would pass. Add a case that expects other numbers too, "
+        "or say 'uniform: true' in one where there are none."
+    )
+
+
+def test_uniform_cases_that_are_meant(tmp_path: Path) -> None:
+    reference = "np.repeat(a[:, None] * 0 + 7, scale, axis=1)"
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        tests = ("{a: [3], dtypes: [i32]}", "{a: [4], uniform: true}")
+        message(tmp_path, *tests, reference=reference)

@@ -1,0 +1,107 @@
+"""The cases with extreme numbers that are made from a spec's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom.casegen.case_pack import Case
+from spirloom.casegen.make import cases_of
+
+from codegen import SpecError, load_library
+
+SPEC = """\
+# y = a, b
+op: test.pick
+args:
+  a: tensor
+  index: tensor<i32>
+outputs:
+  y: like a
+kernel:
+  template: pick.glsl.j2
+  dtypes: [f32, f16, i32, u8, b8]
+  grid: numel(y)
+reference: {reference}
+tests:
+  - {{a: [2, 2, 2, 2, 16], index: {{shape: [4], range: [0, 3]}}}}
+  - {{a: {{shape: [400], range: [0, 1]}}, index: {{shape: [4], range: [0, 3]}}}}
+{domain}"""
+
+
+def extremes(folder: Path, domain: str = "", reference: str = "a") -> dict[str, Case]:
+    """The generated cases by variant."""
+    specs, templates = folder / "specs", folder / "templates"
+    for path in (specs, templates):
+        path.mkdir()
+    (specs / "pick.yaml").write_text(SPEC.format(reference=reference, domain=domain))
+    (templates / "pick.glsl.j2").write_text("{# No params. #}\nvoid main() {}\n")
+    cases = cases_of(load_library([specs], [templates]).ops["test.pick"])
+    return {case.variant or "": case for case in cases if case.id.endswith("_extremes")}
+
+
+def test_every_variant_has_one_with_the_ends_of_its_dtype(tmp_path: Path) -> None:
+    cases = extremes(tmp_path)
+    assert len(cases) == 5 * 3
+    whole = cases["pick_i32_texture3d"].inputs[0].data
+    assert {-(2**31), 2**31 - 1, 2**24 + 1, -1, 0} <= {*whole.tolist()}
+    small = cases["pick_u8_buffer"].inputs[0].data
+    assert {0, 255, 128} <= {*small.tolist()}
+    for dtype in ("f32", "f16"):
+        data = cases[f"pick_{dtype}_buffer"].inputs[0].data
+        limits = np.finfo(data.dtype)
+        assert np.isnan(data).any()
+        ends = (limits.max, limits.min, limits.tiny, limits.smallest_subnormal)
+        for end in (np.inf, -np.inf, *ends):
+            assert (data == end).any()
+        assert {*np.signbit(data[data == 0])} == {False, True}
+
+
+def test_indices_are_those_of_the_tests(tmp_path: Path) -> None:
+    for case in extremes(tmp_path).values():
+        assert {*case.inputs[1].data.tolist()} <= {0, 1, 2, 3}
+
+
+def test_a_domain_confines_them(tmp_path: Path) -> None:
+    cases = extremes(tmp_path, "domain: {floats: [-5, 70], integers: tests}\n")
+    assert {case.partition("_")[2] for case in cases} == {
+        f"{dtype}_{storage}" for dtype in ("f32", "f16") for storage in STORAGES
+    }
+    for case in cases.values():
+        data = case.inputs[0].data
+        assert data.min() >= -5 and data.max() <= 70 and data.max() > 8
+
+
+STORAGES = ("buffer", "texture2d", "texture3d")
+
+
+def test_a_domain_may_be_an_arguments(tmp_path: Path) -> None:
+    cases = extremes(tmp_path, "domain: {a: [3, 300], floats: tests}\n")
+    whole = cases["pick_i32_buffer"].inputs[0].data
+    assert whole.min() >= 3 and whole.max() <= 300
+    assert cases["pick_u8_buffer"].inputs[0].data.min() >= 3
+
+
+def test_denormals_are_zeros_where_a_device_that_flushes_them_would_differ(tmp_path: Path) -> None:
+    data = extremes(tmp_path, reference="np.sign(a + 0)")["pick_f32_buffer"].inputs[0].data
+    assert not ((data != 0) & (np.abs(data) < np.finfo(np.float32).tiny)).any()
+    assert (data == 0).any()
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        ("{floats: wide}", "16:18: error: A domain is [LOW, HIGH] or 'tests', not 'wide'."),
+        ("{floats: [2, 1]}", "16:18: error: A range is [LOW, HIGH] with LOW <= HIGH."),
+        (
+            "{index: [0, 1]}",
+            "16:10: error: Key 'index' is unknown in 'domain'; known keys are: "
+            "a, floats, integers.",
+        ),
+    ],
+)
+def test_wrong_domains(tmp_path: Path, domain: str, message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        extremes(tmp_path, f"domain: {domain}\n")
+    assert str(caught.value) == f"specs/pick.yaml:{message}"
