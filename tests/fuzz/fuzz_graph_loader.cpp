@@ -8,6 +8,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
+#include "tests/fuzz/fuzzing.h"
 
 namespace {
 
