@@ -41,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> bytes = spirloom::fuzz::BytesOf(data, size);
   file.Write(bytes);
   const std::vector<std::byte> payload = spirloom::ReadCacheFile(file.path());
+  static spirloom::fuzz::Tally read("cache files read");
+  read.Count(!payload.empty());
   Require(payload.empty() || payload.size() == size - kHeaderBytes, "the payload is the file's");
   const std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
   CheckTuning(text);

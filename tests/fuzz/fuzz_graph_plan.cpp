@@ -50,8 +50,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const FuzzedDevice device = DeviceOf(head, BuiltInOps());
   const AlignedCopy file(BytesOf(data + kDeviceBytes, size - kDeviceBytes));
   const auto whole = graph::ParseGraph(file.bytes());
+  static Tally read("graphs read");
+  read.Count(whole.ok());
   if (!whole.ok()) return 0;
-  RunStages(*whole, BuiltInOps(), device, /*well_formed_ops=*/true);
+  static Tally planned("graphs planned, of those read");
+  planned.Count(RunStages(*whole, BuiltInOps(), device, /*well_formed_ops=*/true));
   if (!whole->symbols.empty()) TryOtherSizes(*whole, device);
   return 0;
 }

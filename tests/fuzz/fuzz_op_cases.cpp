@@ -38,6 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static spirloom::fuzz::MemoryFile file;
   file.Write(spirloom::fuzz::BytesOf(data, size));
   const auto cases = CaseFile::Open(file.path());
+  static spirloom::fuzz::Tally read("case packs read");
+  read.Count(cases.ok());
   if (!cases.ok()) {
     Require(!cases.status().message().empty(), "an error says what it is");
     return 0;

@@ -36,6 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const spirloom::ShaderLibrary library{.name = "fuzzed", .pack = pack};
   const std::array<const spirloom::ShaderLibrary*, 1> libraries = {&library};
   const auto index = spirloom::ops::OpIndex::Create(libraries);
+  static spirloom::fuzz::Tally read("registries read");
+  read.Count(index.ok());
   if (index.ok()) {
     spirloom::fuzz::EvaluateFormulas(*index);
   } else {

@@ -43,9 +43,13 @@ void ReadModules(const ShaderPack& pack) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const AlignedCopy copy(BytesOf(data, size));
   const auto checked = ShaderPack::Open(copy.bytes(), PackCheck::kContent);
+  static Tally whole("packs of which the digest is right");
+  whole.Count(checked.ok());
   const spirloom::ShaderLibrary library{.name = "fuzzed", .pack = copy.bytes()};
   const std::array<const spirloom::ShaderLibrary*, 1> libraries = {&library};
   const auto index = OpIndex::Create(libraries);
+  static Tally read("libraries opened");
+  read.Count(index.ok());
   if (!index.ok()) {
     Require(!index.status().message().empty(), "an error says what it is");
     return 0;

@@ -23,6 +23,26 @@ inline void Require(bool condition, const char* what) {
   std::abort();
 }
 
+// How many inputs came how far, printed when the process ends: a target whose inputs are all
+// refused tests little.
+class Tally {
+ public:
+  explicit Tally(const char* what) : what_(what) {}
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+  ~Tally() { std::fprintf(stderr, "%s: %zu of %zu\n", what_, accepted_, all_); }
+
+  void Count(bool accepted) {
+    ++all_;
+    if (accepted) ++accepted_;
+  }
+
+ private:
+  const char* what_;
+  size_t all_ = 0;
+  size_t accepted_ = 0;
+};
+
 // Reads every byte, so that a sanitizer sees those that are not there.
 inline void Touch(std::span<const std::byte> bytes) {
   uint64_t sum = 0;

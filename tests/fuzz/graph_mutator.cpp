@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -51,9 +50,15 @@ uint64_t GraphMutator::SomeDim() {
 }
 
 double GraphMutator::SomeFloat() {
-  constexpr std::array<double, 9> kEdges = {
-      0.0,   -0.0, std::numeric_limits<double>::infinity(), -HUGE_VAL, std::nan(""), 1e300, 5e-324,
-      65504, -1e-8};
+  constexpr std::array<double, 9> kEdges = {0.0,
+                                            -0.0,
+                                            std::numeric_limits<double>::infinity(),
+                                            -std::numeric_limits<double>::infinity(),
+                                            std::numeric_limits<double>::quiet_NaN(),
+                                            1e300,
+                                            5e-324,
+                                            65504,
+                                            -1e-8};
   if (limits_.hostile && OneIn(4)) return kEdges[Below(kEdges.size())];
   return static_cast<double>(Below(33)) / 8 - 2;
 }

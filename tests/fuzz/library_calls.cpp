@@ -134,13 +134,14 @@ graph::Graph GraphOf(const OpInfo& op) {
 void EvaluateFormulas(const OpIndex& index) {
   for (const OpEntry& entry : index.ops()) {
     Require(index.FindOp(entry.op->name) == &entry, "an op is found by its name");
-    const SomeCall call(*entry.op);
+    const SomeCall some(*entry.op);
+    const Call call = some.get();
     std::vector<TensorDesc> outputs(entry.op->outputs.size());
-    CallFormulas formulas(*entry.op, call.get());
+    CallFormulas formulas(*entry.op, call);
     formulas.Infer(outputs);
     formulas.ViewAt();
     for (const KernelInfo& kernel : entry.op->kernels) {
-      EvaluateKernel(*entry.op, call.get(), kernel, index, entry);
+      EvaluateKernel(*entry.op, call, kernel, index, entry);
     }
   }
 }
