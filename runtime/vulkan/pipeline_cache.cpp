@@ -56,14 +56,23 @@ std::string FileKey(const VkPhysicalDeviceProperties& properties) {
 }
 
 bool IsOwnPipelineCache(const PhysicalDevice& device, std::span<const std::byte> data) {
-  VkPipelineCacheHeaderVersionOne header{};
+  // As VkPipelineCacheHeaderVersionOne, but with a number where that has an enumeration: the file
+  // may say any.
+  struct Header {
+    uint32_t size;
+    uint32_t version;
+    uint32_t vendor_id;
+    uint32_t device_id;
+    uint8_t uuid[VK_UUID_SIZE];
+  };
+  static_assert(sizeof(Header) == sizeof(VkPipelineCacheHeaderVersionOne));
+  Header header{};
   if (data.size() < sizeof(header)) return false;
   std::memcpy(&header, data.data(), sizeof(header));
   const VkPhysicalDeviceProperties& properties = device.properties;
-  return header.headerSize == sizeof(header) &&
-         header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
-         header.vendorID == properties.vendorID && header.deviceID == properties.deviceID &&
-         std::memcmp(header.pipelineCacheUUID, properties.pipelineCacheUUID, VK_UUID_SIZE) == 0;
+  return header.size == sizeof(header) && header.version == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
+         header.vendor_id == properties.vendorID && header.device_id == properties.deviceID &&
+         std::memcmp(header.uuid, properties.pipelineCacheUUID, VK_UUID_SIZE) == 0;
 }
 
 Result<PipelineCache> PipelineCache::Create(const Device& device, const std::string& folder) {

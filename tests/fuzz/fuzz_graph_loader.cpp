@@ -1,13 +1,13 @@
 // Parses arbitrary bytes as a graph file; whatever is accepted must be safe to use.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
+#include "tests/fuzz/fuzzing.h"
 #include "tests/unit/graph_file_builder.h"
 
 namespace {
@@ -16,20 +16,13 @@ using spirloom::graph::Arg;
 using spirloom::graph::Graph;
 using spirloom::graph::Node;
 
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
+using spirloom::fuzz::Touch;
 
-uint64_t SumOf(std::span<const std::byte> bytes) {
-  uint64_t sum = 0;
-  for (std::byte byte : bytes) sum += std::to_integer<uint64_t>(byte);
-  return sum;
-}
+void Require(bool condition) { spirloom::fuzz::Require(condition, "what graph.h promises"); }
 
 // What the rest of the runtime relies on (graph.h).
 void CheckGraph(const Graph& graph) {
-  volatile uint64_t sink = 0;
-  for (const auto& constant : graph.constants) sink = sink + SumOf(constant);
+  for (const auto& constant : graph.constants) Touch(constant);
   for (const auto& tensor : graph.tensors) {
     Require(tensor.shape.size() <= spirloom::kMaxRank);
     Require(tensor.constant < static_cast<int64_t>(graph.constants.size()));
@@ -71,6 +64,8 @@ void CheckSizes(const Graph& graph) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> file(reinterpret_cast<const std::byte*>(data), size);
   const auto graph = spirloom::graph::ParseGraph(file);
+  static spirloom::fuzz::Tally read("graphs read");
+  read.Count(graph.ok());
   if (graph.ok()) {
     CheckGraph(*graph);
     CheckSizes(*graph);

@@ -1,123 +1,97 @@
-// Opens arbitrary bytes as a shader library; whatever is accepted must be safe to use. Digests are
-// not compared: they would keep the fuzzer out, and an attacker can compute them.
+// Opens arbitrary bytes as a shader library; whatever is accepted must be safe to use.
+#include <xxhash.h>
+
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
-#include <vector>
 
-#include "runtime/ops/call_formulas.h"
 #include "runtime/ops/op_index.h"
 #include "runtime/pack/image_types.h"
 #include "runtime/pack/spirv_words.h"
 #include "runtime/pack/texel_reads.h"
+#include "tests/fuzz/fuzzing.h"
+#include "tests/fuzz/library_calls.h"
 
 namespace {
 
-using spirloom::Storage;
-using namespace spirloom::ops;   // NOLINT: all of it is about packs and registries
-using namespace spirloom::pack;  // NOLINT: likewise
+using namespace spirloom::fuzz;  // NOLINT: all of it is about fuzzing
+using namespace spirloom::pack;  // NOLINT: and about packs
+using spirloom::ops::OpIndex;
 
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
-
-// Bytes as a mapped file has them.
-class AlignedCopy {
- public:
-  AlignedCopy(const uint8_t* data, size_t size) : words_((size + 7) / 8), size_(size) {
-    if (size > 0) std::memcpy(words_.data(), data, size);
-  }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)).first(size_); }
-
- private:
-  std::vector<uint64_t> words_;
-  size_t size_;
-};
+// Small files of a few hundred rows may use one large module in each.
+constexpr size_t kMostModules = 64;
 
 void ReadModules(const ShaderPack& pack) {
+  size_t read = 0;
   for (const VariantRow& row : pack.variants()) {
-    Require(!pack.Name(row).empty() || pack.Name(row).data() != nullptr);
-    Require(pack.Find(row.key) == &row);
+    Require(pack.Name(row).data() != nullptr, "a variant has a name");
+    Require(pack.Find(row.key) == &row, "a variant is found by its key");
+    if (++read > kMostModules) continue;
     auto spirv = pack.ReadSpirv(row);
-    Require(spirv.ok() ? (*spirv)[0] == spirv::kMagic : !spirv.status().message().empty());
+    Require(spirv.ok() ? (*spirv)[0] == spirv::kMagic : !spirv.status().message().empty(),
+            "a module is SPIR-V, or an error says what it is");
     if (!spirv.ok()) continue;
-    Require(ReadAsTexels(*spirv, BindingTypesOf(row)).size() == row.binding_count);
-  }
-}
-
-// A call of the op with tensors of one type, small numbers, and no text.
-class SomeCall {
- public:
-  explicit SomeCall(const OpInfo& op) {
-    tensor_.shape = {2, 3, 4, 5};
-    for (const ArgInfo& arg : op.args) args_.push_back(ValueOf(arg));
-    outputs_.assign(op.outputs.size(), &tensor_);
-  }
-  SomeCall(const SomeCall&) = delete;
-  SomeCall& operator=(const SomeCall&) = delete;
-  Call get() const { return {args_, outputs_}; }
-
- private:
-  Value ValueOf(const ArgInfo& arg) const {
-    Value value{.tensor = &tensor_, .tensors = tensors_, .i = 1, .f = 0.5, .ints = {}, .s = ""};
-    const int32_t length = arg.length < 0 ? 2 : arg.length;
-    for (int32_t i = 0; i < length && value.ints.Append(1); ++i) {
-    }
-    return value;
-  }
-
-  TensorDesc tensor_;
-  std::array<const TensorDesc*, 2> tensors_ = {&tensor_, &tensor_};
-  std::vector<Value> args_;
-  std::vector<const TensorDesc*> outputs_;
-};
-
-void EvaluateKernel(const OpInfo& op, const Call& call, const KernelInfo& kernel,
-                    const OpIndex& index, const OpEntry& entry) {
-  CallFormulas formulas(op, call);
-  formulas.When(kernel);
-  formulas.Prefer(kernel);
-  index.FindVariant(entry, formulas.VariantKey(kernel, Storage::kBuffer));
-  formulas.Repeat(kernel);
-  std::vector<std::byte> block(kernel.push_bytes);
-  std::array<int64_t, 3> grid{};
-  std::vector<uint32_t> constants(kernel.constants.size());
-  formulas.Push(kernel, Storage::kTexture3D, 0, block);
-  formulas.Grid(kernel, Storage::kTexture3D, 0, grid);
-  formulas.Constants(kernel, constants);
-  for (const OperandInfo& operand : kernel.operands) {
-    std::vector<Value> args(operand.pack_args.size());
-    formulas.PackArgs(operand, args);
-  }
-}
-
-void Evaluate(const OpIndex& index) {
-  for (const OpEntry& entry : index.ops()) {
-    Require(index.FindOp(entry.op->name) == &entry);
-    const SomeCall call(*entry.op);
-    std::vector<TensorDesc> outputs(entry.op->outputs.size());
-    CallFormulas(*entry.op, call.get()).Infer(outputs);
-    for (const KernelInfo& kernel : entry.op->kernels) {
-      EvaluateKernel(*entry.op, call.get(), kernel, index, entry);
-    }
+    Require(ReadAsTexels(*spirv, BindingTypesOf(row)).size() == row.binding_count,
+            "every binding has a type");
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const AlignedCopy copy(data, size);
+  const AlignedCopy copy(BytesOf(data, size));
+  const auto checked = ShaderPack::Open(copy.bytes(), PackCheck::kContent);
+  static Tally whole("packs of which the digest is right");
+  whole.Count(checked.ok());
   const spirloom::ShaderLibrary library{.name = "fuzzed", .pack = copy.bytes()};
   const std::array<const spirloom::ShaderLibrary*, 1> libraries = {&library};
   const auto index = OpIndex::Create(libraries);
+  static Tally read("libraries opened");
+  read.Count(index.ok());
   if (!index.ok()) {
-    Require(!index.status().message().empty());
+    Require(!index.status().message().empty(), "an error says what it is");
     return 0;
   }
   ReadModules(index->libraries()[0].pack);
-  Evaluate(*index);
+  EvaluateFormulas(*index);
+  LowerCalls(*index);
   return 0;
+}
+
+namespace {
+
+// The part of the pack that the header says begins at `offset`; a quarter of them are anywhere.
+std::span<uint8_t> PartOf(std::span<uint8_t> pack, unsigned int choice) {
+  PackHeader header{};
+  std::memcpy(&header, pack.data(), sizeof(header));
+  const std::array<std::pair<uint64_t, uint64_t>, 5> parts = {{
+      {0, sizeof(header)},
+      {header.variants_offset, header.variant_count * sizeof(VariantRow)},
+      {header.modules_offset, header.module_count * sizeof(ModuleRow)},
+      {header.strings_offset, header.strings_size},
+      {header.registry_offset, header.registry_size},
+  }};
+  const auto& [offset, size] = parts[std::min<size_t>(choice % 8, parts.size() - 1)];
+  if (offset >= pack.size()) return pack;
+  return pack.subspan(offset, std::min<uint64_t>(size, pack.size() - offset));
+}
+
+}  // namespace
+
+// Changes one part, the registry above all, and mostly keeps size and digest right.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  if (size < sizeof(PackHeader) || seed % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  const std::span<uint8_t> part = PartOf({data, size}, seed / 16);
+  if (!part.empty()) LLVMFuzzerMutate(part.data(), part.size(), part.size());
+  if (seed % 16 == 1) return size;
+  PackHeader header{};
+  std::memcpy(&header, data, sizeof(header));
+  header.size = size;
+  header.content_digest = XXH64(data + sizeof(header), size - sizeof(header), /*seed=*/0);
+  std::memcpy(data, &header, sizeof(header));
+  return size;
 }

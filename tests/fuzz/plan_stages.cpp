@@ -1,0 +1,211 @@
+#include "tests/fuzz/plan_stages.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "runtime/graph/constants/constant_work.h"
+#include "runtime/graph/plan/lowering.h"
+#include "runtime/pack/image_types.h"
+#include "tests/fuzz/fuzzing.h"
+#include "tests/fuzz/memory_stages.h"
+
+namespace spirloom::fuzz {
+namespace {
+
+using graph::Dispatch;
+using graph::DispatchList;
+using graph::kBufferCopy;
+using graph::kNoTensor;
+using graph::Plan;
+using graph::PlanNode;
+using graph::PlanTensor;
+
+void CheckTensor(const Plan& plan, const PlanTensor& tensor, const graph::DeviceTraits& device) {
+  size_t count = 1;
+  for (int64_t dim : tensor.desc.shape) {
+    Require(dim >= 0, "no dimension is negative");
+    count *= static_cast<size_t>(dim);
+  }
+  Require(tensor.size == count * ElementSize(tensor.desc.dtype), "a size is that of the shape");
+  Require(tensor.storage() != Storage::kAuto, "every tensor has a storage");
+  if (IsTexture(tensor.storage())) {
+    Require(FitsTexture(tensor.desc, tensor.storage(), device), "a texture fits the device");
+  }
+  if (tensor.alias_of == kNoTensor) return;
+  Require(tensor.alias_of < plan.tensors.size(), "an alias is of a tensor");
+  const PlanTensor& root = plan.tensors[tensor.alias_of];
+  Require(root.alias_of == kNoTensor, "an alias is of no alias");
+  Require(root.storage() == tensor.storage(), "an alias has its root's storage");
+  Require(tensor.alias_offset <= root.size && tensor.size <= root.size - tensor.alias_offset,
+          "an alias lies within its root");
+}
+
+void CheckNode(const Plan& plan, const PlanNode& node) {
+  for (const std::vector<uint32_t>& operand : node.operands) {
+    for (uint32_t tensor : operand) {
+      Require(tensor == kNoTensor || tensor < plan.tensors.size(), "operands are tensors");
+    }
+  }
+  for (uint32_t output : node.outputs) {
+    Require(output < plan.tensors.size(), "outputs are tensors");
+  }
+  if (node.op == nullptr) {
+    Require(
+        node.operands.size() == 2 && node.operands[0].size() == 1 && node.operands[1].size() == 1,
+        "a copy has a source and a target");
+    return;
+  }
+  Require(node.kernel != nullptr && node.variant.row != nullptr, "a call has a kernel");
+  Require(node.operands.size() == node.kernel->operands.size(), "every operand is bound");
+}
+
+// Bytes of a root that a binding shows to a shader.
+struct Window {
+  uint64_t begin;
+  uint64_t end;
+};
+
+Window WindowOf(const Plan& plan, uint32_t index) {
+  const PlanTensor& tensor = plan.tensors[index];
+  return {tensor.alias_offset, tensor.alias_offset + tensor.buffer_size()};
+}
+
+void CheckBinding(const Plan& plan, uint32_t index, pack::BindingType type,
+                  const graph::DeviceTraits& device) {
+  if (index == kNoTensor) {
+    Require(!IsTexture(pack::StorageOf(type)), "a texture is bound where one is expected");
+    return;
+  }
+  Require(index < plan.tensors.size(), "what is bound is a tensor");
+  const PlanTensor& tensor = plan.tensors[index];
+  Require(tensor.storage() == pack::StorageOf(type), "a tensor is bound as what it is");
+  if (IsTexture(tensor.storage()) || tensor.size == 0) return;
+  const Window window = WindowOf(plan, index);
+  Require(window.begin % device.buffer_offset_alignment == 0, "a binding begins where it may");
+  Require(window.end <= plan.tensors[plan.Root(index)].buffer_size(), "a binding ends in its root");
+  Require(tensor.buffer_size() <= device.max_storage_buffer_range, "a binding is not too long");
+}
+
+void CheckGrid(const Dispatch& dispatch, const graph::DeviceTraits& device) {
+  uint64_t lanes = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    Require(dispatch.groups[i] > 0 && dispatch.groups[i] <= device.max_group_count[i],
+            "the device takes as many groups");
+    Require(dispatch.workgroup[i] > 0 && dispatch.workgroup[i] <= device.max_workgroup[i],
+            "the device takes such workgroups");
+    lanes *= dispatch.workgroup[i];
+  }
+  Require(lanes <= device.max_workgroup_invocations, "the device takes as many lanes");
+  const auto covered = [&](size_t i) {
+    return uint64_t{dispatch.groups[i]} * dispatch.workgroup[i] >= dispatch.invocations[i];
+  };
+  const bool flat = dispatch.invocations[1] == 1 && dispatch.invocations[2] == 1;
+  const uint64_t all = uint64_t{dispatch.groups[0]} * dispatch.groups[1] * dispatch.workgroup[0];
+  Require(flat ? all >= dispatch.invocations[0] : covered(0) && covered(1) && covered(2),
+          "the groups are enough");
+}
+
+void CheckCopy(const Plan& plan, const Dispatch& dispatch) {
+  Require(dispatch.tensors.size() == 2, "a copy has two tensors");
+  const PlanTensor& source = plan.tensors[dispatch.tensors[0]];
+  const PlanTensor& target = plan.tensors[dispatch.tensors[1]];
+  Require(source.storage() == Storage::kBuffer && target.storage() == Storage::kBuffer,
+          "copies are between buffers");
+  Require(source.size > 0 && source.size <= target.size, "what is copied has room");
+}
+
+// Bytes of the roots that something was written to.
+class Written {
+ public:
+  explicit Written(const Plan& plan) : plan_(plan), windows_(plan.tensors.size()) {}
+
+  void Add(uint32_t tensor) { windows_[plan_.Root(tensor)].push_back(WindowOf(plan_, tensor)); }
+  bool Has(uint32_t tensor) const {
+    const Window read = WindowOf(plan_, tensor);
+    const PlanTensor& root = plan_.tensors[plan_.Root(tensor)];
+    if (root.constant >= 0 || root.input >= 0) return true;
+    return std::ranges::any_of(windows_[plan_.Root(tensor)], [&](const Window& written) {
+      return written.begin < read.end && read.begin < written.end;
+    });
+  }
+
+ private:
+  const Plan& plan_;
+  std::vector<std::vector<Window>> windows_;
+};
+
+}  // namespace
+
+void CheckPlan(const Plan& plan, const graph::DeviceTraits& device) {
+  for (const PlanTensor& tensor : plan.tensors) CheckTensor(plan, tensor, device);
+  for (const PlanNode& node : plan.nodes) CheckNode(plan, node);
+  for (uint32_t tensor : plan.inputs) Require(tensor < plan.tensors.size(), "inputs are tensors");
+  std::set<uint32_t> roots;
+  for (uint32_t tensor : plan.outputs) {
+    Require(tensor < plan.tensors.size(), "outputs are tensors");
+    Require(plan.tensors[tensor].storage() == Storage::kBuffer, "outputs are in buffers");
+    Require(roots.insert(plan.Root(tensor)).second, "outputs share no memory");
+  }
+}
+
+void CheckDispatches(const Plan& plan, const DispatchList& list,
+                     const graph::DeviceTraits& device) {
+  for (const Dispatch& dispatch : list.dispatches) {
+    Require(dispatch.node < plan.nodes.size(), "a dispatch is of a node");
+    if (dispatch.pipeline == kBufferCopy) {
+      CheckCopy(plan, dispatch);
+      continue;
+    }
+    Require(dispatch.pipeline < list.pipelines.size(), "a dispatch has a pipeline");
+    const pack::VariantRow& row = *plan.nodes[dispatch.node].variant.row;
+    Require(dispatch.tensors.size() == row.binding_count, "a module's bindings are bound");
+    Require(dispatch.push.size() == row.push_bytes, "push constants are the module's");
+    Require(list.pipelines[dispatch.pipeline].constants.size() == row.constant_count,
+            "constants are the module's");
+    for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
+      CheckBinding(plan, dispatch.tensors[i], static_cast<pack::BindingType>(row.bindings[i]),
+                   device);
+    }
+    CheckGrid(dispatch, device);
+  }
+}
+
+void CheckReadsFollowWrites(const Plan& plan, const DispatchList& list) {
+  Written written(plan);
+  for (const Dispatch& dispatch : list.dispatches) {
+    for (const Binding& binding : BindingsOf(plan, dispatch)) {
+      if (binding.read && !binding.write && plan.tensors[binding.tensor].size > 0) {
+        Require(written.Has(binding.tensor), "what is read was written");
+      }
+    }
+    for (const Binding& binding : BindingsOf(plan, dispatch)) {
+      if (binding.write) written.Add(binding.tensor);
+    }
+  }
+  for (uint32_t tensor : plan.outputs) {
+    Require(plan.tensors[tensor].size == 0 || written.Has(tensor), "every output is computed");
+  }
+}
+
+bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const FuzzedDevice& device,
+               bool well_formed_ops) {
+  const auto plan = Lower(graph, index, device.traits, device.options);
+  if (!plan.ok()) {
+    Require(!plan.status().message().empty(), "an error says what it is");
+    return false;
+  }
+  CheckPlan(*plan, device.traits);
+  const auto list = BuildDispatches(*plan, device.traits);
+  if (!list.ok()) {
+    Require(!list.status().message().empty(), "an error says what it is");
+    return false;
+  }
+  CheckDispatches(*plan, *list, device.traits);
+  if (well_formed_ops) CheckReadsFollowWrites(*plan, *list);
+  graph::ConstantWork work = FindConstantWork(*plan, list->dispatches);
+  DropNeedless(*plan, work);
+  return PlaceInMemory(*plan, *list, device);
+}
+
+}  // namespace spirloom::fuzz
