@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/text.h"
 #include "runtime/graph/file/size_expr.h"
 #include "spirloom/types.h"
 
@@ -79,8 +80,7 @@ struct Graph {
   std::vector<SizeExpr> sizes;  // have values at the greatest sizes
 };
 
-// Returns the name in quotes, shortened, with unprintable bytes replaced by '?'.
-std::string Quote(std::string_view name);
+using spirloom::Quote;
 
 // Returns e.g. "tensor 3 ('conv1.weight')", "node 7 ('/features/conv', aten.convolution)".
 std::string DescribeTensor(const Tensor& tensor, size_t index);
