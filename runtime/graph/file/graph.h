@@ -76,6 +76,7 @@ struct Graph {
   std::vector<uint32_t> outputs;
   std::string constants_file;  // a bare file name; empty: the constants are in the graph file
   std::string producer;
+  uint64_t file_bytes = 0;  // of the graph and its constants
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;  // have values at the greatest sizes
 };
