@@ -2,6 +2,9 @@
 
 namespace spirloom {
 
+// Made when the program starts, when there is memory; its text never changes.
+Status::Error Status::out_of_memory = {StatusCode::kOutOfMemory, "The host's memory is exhausted."};
+
 const char* StatusCodeName(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:
@@ -28,7 +31,19 @@ Status::Status(StatusCode code, std::string message) {
   if (code != StatusCode::kOk) error_.reset(new Error{code, std::move(message)});
 }
 
-Status::Status(const Status& other) : Status(other.code(), other.message()) {}
+Status::Status(const Status& other) {
+  if (other.error_.get() == &out_of_memory) {
+    error_.reset(&out_of_memory);
+  } else if (!other.ok()) {
+    error_.reset(new Error(*other.error_));
+  }
+}
+
+Status Status::OutOfMemory() noexcept {
+  Status status;
+  status.error_.reset(&out_of_memory);
+  return status;
+}
 
 Status& Status::operator=(const Status& other) { return *this = Status(other); }
 
@@ -40,10 +55,13 @@ const std::string& Status::message() const {
 }
 
 Status Status::While(std::string_view what) && {
-  if (!ok()) error_->message.append("\n - While ").append(what).append(".");
+  if (!ok() && error_.get() != &out_of_memory)
+    error_->message.append("\n - While ").append(what).append(".");
   return std::move(*this);
 }
 
-void Status::Delete::operator()(Error* error) const { delete error; }
+void Status::Delete::operator()(Error* error) const {
+  if (error != &out_of_memory) delete error;
+}
 
 }  // namespace spirloom

@@ -1,6 +1,7 @@
 // Shader libraries in files.
 #include <utility>
 
+#include "runtime/base/guarded.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/registry_reader.h"
@@ -19,12 +20,15 @@ Status Check(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<ShaderLibrary> ShaderLibrary::Open(const std::string& path) {
-  SPIRLOOM_TRY_ASSIGN(MappedFile mapped, MappedFile::Open(path));
-  const auto file = std::make_shared<const MappedFile>(std::move(mapped));
-  Status status = Check(file->bytes());
-  if (!status.ok())
-    return std::move(status).While(Concat({"opening the shader library '", path, "'"}));
-  return ShaderLibrary{.name = path, .pack = file->bytes(), .owner = file};
+  return Guarded([&]() -> Result<ShaderLibrary> {
+    SPIRLOOM_TRY_ASSIGN(MappedFile mapped, MappedFile::Open(path));
+    const auto file = std::make_shared<const MappedFile>(std::move(mapped));
+    Status status = Check(file->bytes());
+    if (!status.ok()) {
+      return std::move(status).While(Concat({"opening the shader library '", path, "'"}));
+    }
+    return ShaderLibrary{.name = path, .pack = file->bytes(), .owner = file};
+  });
 }
 
 }  // namespace spirloom

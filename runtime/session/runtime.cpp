@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/base/guarded.h"
 #include "runtime/base/text.h"
 #include "runtime/session/runtime_state.h"
 
@@ -68,28 +69,32 @@ bool IsAvailable() {
 }
 
 Result<std::vector<DeviceInfo>> ListDevices() {
-  SPIRLOOM_TRY_ASSIGN(const auto instance, vulkan::Instance::Create({}));
-  SPIRLOOM_TRY_ASSIGN(const auto devices, vulkan::ListPhysicalDevices(*instance));
-  return Infos(devices);
+  return Guarded([&]() -> Result<std::vector<DeviceInfo>> {
+    SPIRLOOM_TRY_ASSIGN(const auto instance, vulkan::Instance::Create({}));
+    SPIRLOOM_TRY_ASSIGN(const auto devices, vulkan::ListPhysicalDevices(*instance));
+    return Infos(devices);
+  });
 }
 
 Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
-  auto state = std::make_shared<internal::RuntimeState>();
-  SPIRLOOM_TRY_ASSIGN(state->index, ops::OpIndex::Create(options.libraries));
-  SPIRLOOM_TRY_ASSIGN(state->instance,
-                      vulkan::Instance::Create({.validation = options.validation}));
-  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
-                      SelectDevice(*state->instance, options.device));
-  SPIRLOOM_TRY_ASSIGN(state->device,
-                      vulkan::Device::Create(*state->instance, physical, state->index.needs()));
-  state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
-  const std::string folder = CacheFolder(options.cache_dir);
-  SPIRLOOM_TRY_ASSIGN(vulkan::PipelineCache cache,
-                      vulkan::PipelineCache::Create(*state->device, folder));
-  state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
-  state->tuning =
-      std::make_unique<session::TuningStore>(TuningPath(folder, physical, state->index));
-  return Runtime(std::move(state));
+  return Guarded([&]() -> Result<Runtime> {
+    auto state = std::make_shared<internal::RuntimeState>();
+    SPIRLOOM_TRY_ASSIGN(state->index, ops::OpIndex::Create(options.libraries));
+    SPIRLOOM_TRY_ASSIGN(state->instance,
+                        vulkan::Instance::Create({.validation = options.validation}));
+    SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
+                        SelectDevice(*state->instance, options.device));
+    SPIRLOOM_TRY_ASSIGN(state->device,
+                        vulkan::Device::Create(*state->instance, physical, state->index.needs()));
+    state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
+    const std::string folder = CacheFolder(options.cache_dir);
+    SPIRLOOM_TRY_ASSIGN(vulkan::PipelineCache cache,
+                        vulkan::PipelineCache::Create(*state->device, folder));
+    state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
+    state->tuning =
+        std::make_unique<session::TuningStore>(TuningPath(folder, physical, state->index));
+    return Runtime(std::move(state));
+  });
 }
 
 Runtime::Runtime(std::shared_ptr<internal::RuntimeState> state) : state_(std::move(state)) {}

@@ -63,9 +63,9 @@ class Device {
   Status Check(VkResult result, std::string_view function) const;
   // Fails with kDeviceLost, saying what to do, once the device is lost.
   Status CheckAlive() const;
-  // After a wait that failed: waits in other ways until all that was submitted has ended. OK when
-  // it has; else the device is lost, or lost and abandoned, and `failure` comes back.
-  Status EndSubmitted(Status failure) const;
+  // After a wait that failed: waits in other ways until all that was submitted has ended. False
+  // when that cannot be learned: then the device is lost, or lost and abandoned.
+  bool EndSubmitted(VkResult failure) const noexcept;
   // Whether the device may still use what it was given, for want of a way to learn when it has
   // ended: its objects are then leaked, not destroyed.
   bool abandoned() const { return abandoned_; }

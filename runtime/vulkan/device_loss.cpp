@@ -15,8 +15,8 @@ constexpr int kAttempts = 16;
 
 Status Device::Check(VkResult result, std::string_view function) const {
   if (result == VK_SUCCESS) return {};
-  if (result != VK_ERROR_DEVICE_LOST) return ToStatus(result, function);
-  lost_ = true;
+  if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
+  if (!lost_) return ToStatus(result, function);
   return Error(StatusCode::kDeviceLost,
                {function, " returns ", ResultName(result), ". ", CheckAlive().message()});
 }
@@ -29,17 +29,21 @@ Status Device::CheckAlive() const {
                 "create a new runtime and load the models again."});
 }
 
-Status Device::EndSubmitted(Status failure) const {
+bool Device::EndSubmitted(VkResult failure) const noexcept {
   auto pause = std::chrono::milliseconds(1);
-  for (int attempt = 0; attempt < kAttempts && !lost_; ++attempt) {
-    if (WaitIdle().ok()) return {};
+  for (int attempt = 0; attempt < kAttempts && failure != VK_ERROR_DEVICE_LOST; ++attempt) {
+    {
+      const std::scoped_lock lock(queue_mutex_);
+      failure = fn().vkQueueWaitIdle(queue_);
+    }
+    if (failure == VK_SUCCESS) return true;
     std::this_thread::sleep_for(pause);
     if (attempt % 2 == 1) pause *= 2;
   }
   // What a lost device had begun has ended.
-  if (!lost_) abandoned_ = true;
+  if (failure != VK_ERROR_DEVICE_LOST) abandoned_ = true;
   lost_ = true;
-  return failure;
+  return false;
 }
 
 }  // namespace spirloom::vulkan

@@ -1,7 +1,6 @@
 #include "runtime/vulkan/fence.h"
 
 #include <limits>
-#include <utility>
 
 namespace spirloom::vulkan {
 
@@ -27,11 +26,10 @@ Status Fence::Reset() {
 Status Fence::Wait() const {
   const Device& device = handle_.device();
   const VkFence fence = handle_.get();
-  Status status =
-      device.Check(device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence, VK_TRUE,
-                                               std::numeric_limits<uint64_t>::max()),
-                   "vkWaitForFences");
-  return status.ok() ? status : device.EndSubmitted(std::move(status));
+  const VkResult result = device.fn().vkWaitForFences(
+      device.handle(), /*fenceCount=*/1, &fence, VK_TRUE, std::numeric_limits<uint64_t>::max());
+  if (result == VK_SUCCESS || device.EndSubmitted(result)) return {};
+  return device.Check(result, "vkWaitForFences");
 }
 
 Result<bool> Fence::IsSignalled() const {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/guarded.h"
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/model_state.h"
 
@@ -47,25 +48,29 @@ Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
 
 Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
                           const ModelOptions& options) {
-  const Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path));
-  const auto loaded = std::make_shared<const graph::LoadedGraph>(std::move(file));
-  auto state = Build(runtime, {loaded, &loaded->graph}, options, start);
-  if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
-  return Model(std::move(state).value());
+  return Guarded([&]() -> Result<Model> {
+    const Clock::time_point start = Clock::now();
+    SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path));
+    const auto loaded = std::make_shared<const graph::LoadedGraph>(std::move(file));
+    auto state = Build(runtime, {loaded, &loaded->graph}, options, start);
+    if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
+    return Model(std::move(state).value());
+  });
 }
 
 Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std::byte> file,
                                     const ModelOptions& options) {
-  const Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
-  auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
-  if (!graph->symbols.empty()) {
-    SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file));
-  }
-  SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
-                      Build(runtime, std::move(graph), options, start));
-  return Model(std::move(state));
+  return Guarded([&]() -> Result<Model> {
+    const Clock::time_point start = Clock::now();
+    SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
+    auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
+    if (!graph->symbols.empty()) {
+      SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file));
+    }
+    SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
+                        Build(runtime, std::move(graph), options, start));
+    return Model(std::move(state));
+  });
 }
 
 Model::Model(std::shared_ptr<internal::ModelState> state) : state_(std::move(state)) {}
@@ -80,16 +85,18 @@ const LoadStats& Model::stats() const { return state_->current().stats; }
 std::span<const SymbolInfo> Model::symbols() const { return state_->symbols; }
 
 Status Model::Resize(std::span<const Shape> shapes) {
-  const Clock::time_point start = Clock::now();
-  SPIRLOOM_TRY(internal::ResizeModel(*state_, shapes).While("resizing the model"));
-  LoadStats& stats = state_->recordings.front().stats;
-  if (stats.load_ns == 0) stats.load_ns = NanosecondsSince(start);
-  return Status();
+  return Guarded([&]() -> Status {
+    const Clock::time_point start = Clock::now();
+    SPIRLOOM_TRY(internal::ResizeModel(*state_, shapes).While("resizing the model"));
+    LoadStats& stats = state_->recordings.front().stats;
+    if (stats.load_ns == 0) stats.load_ns = NanosecondsSince(start);
+    return Status();
+  });
 }
 
 Status Model::Run(std::span<const std::span<const std::byte>> inputs,
                   std::span<const std::span<std::byte>> outputs) {
-  return internal::RunModel(*state_, inputs, outputs);
+  return Guarded([&]() -> Status { return internal::RunModel(*state_, inputs, outputs); });
 }
 
 std::span<std::byte> Model::InputBytes(size_t i) {
@@ -101,22 +108,29 @@ std::span<const std::byte> Model::OutputBytes(size_t i) const {
 }
 
 Status Model::Run() {
-  SPIRLOOM_TRY(internal::SubmitRun(*state_));
-  return internal::FinishRun(*state_, state_->submitted);
+  return Guarded([&]() -> Status {
+    SPIRLOOM_TRY(internal::SubmitRun(*state_));
+    return internal::FinishRun(*state_, state_->submitted);
+  });
 }
 
 Result<PendingRun> Model::Submit() {
-  SPIRLOOM_TRY(internal::SubmitRun(*state_));
-  return PendingRun(state_, state_->submitted);
+  return Guarded([&]() -> Result<PendingRun> {
+    SPIRLOOM_TRY(internal::SubmitRun(*state_));
+    return PendingRun(state_, state_->submitted);
+  });
 }
 
 Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inputs) {
-  SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
-  return PendingRun(state_, state_->submitted);
+  return Guarded([&]() -> Result<PendingRun> {
+    SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
+    return PendingRun(state_, state_->submitted);
+  });
 }
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {
-  return internal::ReadProfile(*state_);
+  return Guarded(
+      [&]() -> Result<std::vector<DispatchProfile>> { return internal::ReadProfile(*state_); });
 }
 
 }  // namespace spirloom

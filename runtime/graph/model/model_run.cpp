@@ -82,8 +82,9 @@ Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> 
 
 Status FinishRun(ModelState& state, uint64_t run) {
   if (run > state.finished) {
-    state.last_run = state.fence->Wait();
     state.finished = state.submitted;
+    state.last_run = Status::OutOfMemory();  // unless there is memory for what comes next
+    state.last_run = state.fence->Wait();
   }
   return run == state.finished ? state.last_run : Status();
 }

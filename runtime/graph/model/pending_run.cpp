@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/guarded.h"
 #include "runtime/graph/model/model_state.h"
 
 namespace spirloom {
@@ -24,14 +25,18 @@ PendingRun::~PendingRun() {
 }
 
 Result<bool> PendingRun::IsDone() const {
-  if (run_ <= state_->finished) return true;
-  return state_->fence->IsSignalled();
+  return Guarded([&]() -> Result<bool> {
+    if (run_ <= state_->finished) return true;
+    return state_->fence->IsSignalled();
+  });
 }
 
-Status PendingRun::Wait() { return internal::FinishRun(*state_, run_); }
+Status PendingRun::Wait() {
+  return Guarded([&] { return internal::FinishRun(*state_, run_); });
+}
 
 Status PendingRun::Wait(std::span<const std::span<std::byte>> outputs) {
-  return internal::FinishRun(*state_, run_, outputs);
+  return Guarded([&] { return internal::FinishRun(*state_, run_, outputs); });
 }
 
 }  // namespace spirloom

@@ -1,6 +1,5 @@
-// Errors as values: Status and Result<T>. Nothing is thrown across Spirloom's API. Its runtime is
-// compiled without exceptions: host memory that runs out is no Status but, as a program may choose
-// by std::set_new_handler, its end; what a caught std::bad_alloc leaves behind must not be used.
+// Errors as values: Status and Result<T>. Nothing is thrown across Spirloom's API, also when host
+// memory runs out: that is kOutOfMemory, and what was there before the call can be used on.
 //
 // A message is one or more present-tense sentences naming the thing and both values, followed by a
 // " - While ..." line for each caller that added context.
@@ -46,7 +45,10 @@ class [[nodiscard]] Status {
   StatusCode code() const;
   const std::string& message() const;  // empty when OK
 
-  // Returns this error with the line " - While <what>." added; OK stays OK.
+  // Host memory has run out. Takes none.
+  static Status OutOfMemory() noexcept;
+
+  // Returns this error with the line " - While <what>." added; OK stays OK, OutOfMemory() as it is.
   Status While(std::string_view what) &&;
 
  private:
@@ -57,6 +59,7 @@ class [[nodiscard]] Status {
   struct Delete {
     void operator()(Error* error) const;
   };
+  static Error out_of_memory;
   std::unique_ptr<Error, Delete> error_;
 };
 
