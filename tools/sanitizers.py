@@ -55,7 +55,7 @@ def run_tests(preset: str, shard: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("presets", nargs="*", metavar="PRESET", help="asan, tsan; both unless named")
+    parser.add_argument("presets", nargs="*", metavar="PRESET", help="asan, tsan; or both")
     parser.add_argument("--shard", type=int, help="0 to 9: which tenth of the cases")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.presets if name not in PRESETS]
@@ -63,7 +63,8 @@ def main() -> int:
         parser.error(f"unknown preset '{unknown[0]}'; there are: {', '.join(PRESETS)}")
     today = datetime.date.today().toordinal() % SHARDS
     shard = today if arguments.shard is None else arguments.shard
-    return 0 if all([run_tests(name, shard) for name in arguments.presets or PRESETS]) else 1
+    passed = [run_tests(name, shard) for name in arguments.presets or PRESETS]
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":
