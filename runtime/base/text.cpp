@@ -18,4 +18,15 @@ std::string Concat(std::initializer_list<TextPiece> pieces) {
   return text;
 }
 
+std::string Quote(std::string_view name) {
+  constexpr size_t kMaxShown = 80;
+  std::string quoted = "'";
+  for (char c : name.substr(0, kMaxShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    quoted += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  if (name.size() > kMaxShown) quoted += "...";
+  return quoted + "'";
+}
+
 }  // namespace spirloom

@@ -38,6 +38,9 @@ class TextPiece {
 // E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).
 std::string Concat(std::initializer_list<TextPiece> pieces);
 
+// A name out of a file, in quotes, shortened, with unprintable bytes replaced by '?'.
+std::string Quote(std::string_view name);
+
 }  // namespace spirloom
 
 #endif  // SPIRLOOM_RUNTIME_BASE_TEXT_H_

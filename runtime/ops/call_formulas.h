@@ -28,6 +28,10 @@ class CallFormulas {
   // each output of the op. The call's outputs are not used.
   void Infer(std::span<TensorDesc> outputs);
 
+  // The call's tensors are others, of the same shapes and dtypes: lets that are tensors are
+  // evaluated anew. The others cannot tell (specs do not ask for a storage in a let).
+  void ForgetTensors() { evaluator_.ForgetTensors(); }
+
   // Where the output of a view begins in its argument, in elements; -1: no one place.
   int64_t ViewAt();
 

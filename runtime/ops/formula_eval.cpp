@@ -30,6 +30,13 @@ void FormulaEvaluator::SetDispatch(Storage storage, int64_t dispatch) {
   dispatch_ = dispatch;
 }
 
+void FormulaEvaluator::ForgetTensors() {
+  for (size_t let = 0; let < lets_.size(); ++let) {
+    const ValueKind kind = let_infos_[let].kind;
+    if (kind == ValueKind::kTensor || kind == ValueKind::kTensors) known_[let] = false;
+  }
+}
+
 template <typename F>
 auto FormulaEvaluator::Inside(Formula part, const F& node) {
   const pack::ByteReader after = std::exchange(in_, pack::ByteReader(part));

@@ -24,6 +24,9 @@ class FormulaEvaluator {
   // Gives `storage` and `i` their meaning in push and grid.
   void SetDispatch(Storage storage, int64_t dispatch);
 
+  // The call's tensors are others now; lets that are tensors have no value any more.
+  void ForgetTensors();
+
   // The value of a formula of that kind.
   int64_t Int(Formula formula);
   double Float(Formula formula);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/ops/packing_check.h"
 #include "runtime/ops/registry_reader.h"
 
 namespace spirloom::ops {
@@ -55,6 +56,7 @@ Result<OpIndex> OpIndex::Create(std::span<const ShaderLibrary* const> libraries)
     for (const OpInfo& op : index.libraries_[i].registry.ops) index.ops_.push_back({&op, i});
   }
   SPIRLOOM_TRY(index.ChooseAmongLibraries());
+  SPIRLOOM_TRY(CheckPacking(index));
   return index;
 }
 

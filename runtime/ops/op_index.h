@@ -47,7 +47,8 @@ class OpIndex {
   OpIndex& operator=(OpIndex&&) = default;
   // Of an op that several libraries have, the one counts whose library overrides. Fails with
   // kInvalidArgument when none does or two do (naming op and libraries) or a library is null; with
-  // kInvalidFile for a malformed pack.
+  // kInvalidFile for a malformed pack, and for ops that need themselves to bring their operands
+  // into form (packing_check.h).
   static Result<OpIndex> Create(std::span<const ShaderLibrary* const> libraries);
 
   const std::vector<LoadedLibrary>& libraries() const { return libraries_; }

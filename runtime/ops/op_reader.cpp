@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/formula_check.h"
+#include "runtime/ops/op_check.h"
 #include "runtime/pack/pack_format.h"
 
 namespace spirloom::ops {
@@ -73,11 +74,10 @@ Result<OpInfo> OpReader::Read() {
   ReadMany(op_.outputs, pack::kMaxBindings, "outputs", &OpReader::ReadOutput);
   named_outputs_ = op_.outputs.size();
   op_.view_at = ReadOptional("view_at", ValueKind::kInt);
-  if (going()) CheckSteps();
-  if (going()) CheckView();
   ReadMany(op_.kernels, kMaxItems, "kernels", &OpReader::ReadKernel);
   if (!in_.ok()) Fail({"It ends too early, or a number in it is out of range."});
-  if (!status_.ok()) return std::move(status_).While(Concat({"reading the op '", op_.name, "'"}));
+  if (status_.ok()) status_ = CheckOp(op_);
+  if (!status_.ok()) return std::move(status_).While(Concat({"reading the op ", Quote(op_.name)}));
   return std::move(op_);
 }
 
@@ -119,22 +119,6 @@ OutputInfo OpReader::ReadOutput() {
   return output;
 }
 
-void OpReader::CheckSteps() {
-  const auto lets = std::ranges::count(op_.steps, false, &StepInfo::is_check);
-  if (static_cast<size_t>(lets) != op_.lets.size()) {
-    Fail({"Its steps take ", lets, " lets of ", op_.lets.size(), "."});
-  }
-  if (op_.outputs.empty()) Fail({"It has no output."});
-}
-
-void OpReader::CheckView() {
-  if (op_.view_of < 0) return;
-  const auto arg = static_cast<size_t>(op_.view_of);
-  const bool tensor =
-      arg < op_.args.size() && op_.args[arg].type == ArgType::kTensor && !op_.args[arg].optional;
-  if (!tensor) Fail({"It is a view of argument ", arg, ", which is no tensor."});
-}
-
 KernelInfo OpReader::ReadKernel() {
   KernelInfo kernel;
   kernel.name = in_.Text().data();
@@ -150,7 +134,6 @@ KernelInfo OpReader::ReadKernel() {
   ReadMany(kernel.push, pack::kMaxPushBytes / 4, "push constants", &OpReader::ReadPush);
   ReadMany(kernel.constants, pack::kMaxConstants, "constants", &OpReader::ReadConstant);
   for (Formula& size : kernel.grid) size = ReadRequired("grid", ValueKind::kInt);
-  if (going()) CheckPush(kernel);
   return kernel;
 }
 
@@ -170,24 +153,10 @@ OperandInfo OpReader::ReadOperand() {
   operand.access = static_cast<Access>(in_.Below(kAccessCount));
   operand.storage = static_cast<Storage>(in_.Below(kStorageCount));
   operand.own_storage = in_.Below(2) != 0;
-  if (going()) CheckOperand(operand);
-  if (!going()) return operand;
-  operand.list =
-      operand.source == OperandSource::kArg && op_.args[operand.index].type == ArgType::kTensorList;
+  operand.list = operand.source == OperandSource::kArg && operand.index < op_.args.size() &&
+                 op_.args[operand.index].type == ArgType::kTensorList;
   ReadPack(operand);
   return operand;
-}
-
-void OpReader::CheckOperand(const OperandInfo& operand) {
-  const bool output = operand.source == OperandSource::kOutput;
-  const size_t count = output ? op_.outputs.size() : op_.args.size();
-  if (operand.index >= count) {
-    return Fail({"Operand '", operand.name, "' is number ", operand.index, " of ", count, "."});
-  }
-  const ArgType type = output ? ArgType::kTensor : op_.args[operand.index].type;
-  if (type != ArgType::kTensor && type != ArgType::kTensorList) {
-    Fail({"Operand '", operand.name, "' is no tensor."});
-  }
 }
 
 void OpReader::ReadPack(OperandInfo& operand) {
@@ -201,9 +170,6 @@ void OpReader::ReadPack(OperandInfo& operand) {
         ReadFormula("a packing argument", {kTensor, kInt, kFloat, kText, kInts});
     operand.pack_args.push_back({arg.value, arg.kind});
   }
-  if (operand.source != OperandSource::kArg || operand.list) {
-    Fail({"Operand '", operand.name, "' is packed, but no tensor argument."});
-  }
 }
 
 PushInfo OpReader::ReadPush() {
@@ -216,15 +182,6 @@ PushInfo OpReader::ReadPush() {
   push.value = value.value;
   push.kind = value.kind;
   return push;
-}
-
-void OpReader::CheckPush(const KernelInfo& kernel) {
-  for (const PushInfo& push : kernel.push) {
-    const uint32_t size = 4 * std::max(push.count, uint32_t{1});
-    if (push.offset % 4 == 0 && push.offset + size <= kernel.push_bytes) continue;
-    Fail({"A push constant of ", size, " bytes at ", push.offset, " does not fit the block of ",
-          kernel.push_bytes, "."});
-  }
 }
 
 ConstantInfo OpReader::ReadConstant() {

@@ -39,11 +39,6 @@ class OpReader {
   PushInfo ReadPush();
   ConstantInfo ReadConstant();
 
-  void CheckSteps();
-  void CheckView();
-  void CheckOperand(const OperandInfo& operand);
-  void CheckPush(const KernelInfo& kernel);
-
   // Reads a list, its length before it, into `items`.
   template <typename T>
   void ReadMany(std::vector<T>& items, size_t most, const char* what, T (OpReader::*read)());

@@ -88,7 +88,7 @@ struct VariantRow {
   uint64_t needs;          // bit i: Capability i
   uint32_t name;           // byte offset of the NUL-terminated variant id in the string table
   uint32_t module;         // index into the module table
-  uint16_t workgroup[3];   // default local size (specialisation constants 0, 1, 2)
+  uint16_t workgroup[3];   // local size (specialisation constants 0, 1, 2)
   uint16_t push_bytes;     // size of the push-constant block; 0: none
   uint8_t binding_count;   // bindings 0 .. binding_count - 1 of set 0
   uint8_t constant_count;  // specialisation constants 3 .. 3 + constant_count - 1, 4 bytes each

@@ -29,6 +29,14 @@ Status CheckTable(const char* name, uint64_t offset, uint64_t count, uint64_t ro
   return {};
 }
 
+// Programs print ids and make file names of them: [a-z0-9_], as the compiler asks for.
+constexpr size_t kMaxIdLength = 200;
+bool IsId(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxIdLength && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
 }  // namespace
 
 Status ShaderPack::CheckHeader() const {
@@ -115,6 +123,11 @@ Status ShaderPack::CheckVariants() const {
       return InvalidFile({Row("Variant", i), " has its name at byte ", row.name,
                           " of the string table, where no string ends within its ", strings_.size(),
                           " bytes."});
+    }
+    const std::string_view start = strings_.substr(row.name, kMaxIdLength + 1);
+    if (const std::string_view name = start.substr(0, start.find('\0')); !IsId(name)) {
+      return InvalidFile({Row("Variant", i), " is named ", Quote(name), ", which is not 1 to ",
+                          kMaxIdLength, " of a to z, 0 to 9 and _."});
     }
     if (row.module >= modules_.size()) {
       return InvalidFile(

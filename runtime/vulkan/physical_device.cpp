@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "runtime/base/text.h"
 #include "runtime/pack/capability.h"
@@ -153,7 +154,7 @@ void FillInfo(PhysicalDevice& device) {
   }
 }
 
-PhysicalDevice Describe(VkPhysicalDevice handle) {
+Result<PhysicalDevice> Describe(VkPhysicalDevice handle) {
   PhysicalDevice device;
   device.handle = handle;
   vkGetPhysicalDeviceProperties(handle, &device.properties);
@@ -162,8 +163,9 @@ PhysicalDevice Describe(VkPhysicalDevice handle) {
   if (device.properties.apiVersion >= VK_API_VERSION_1_1) {
     device.extensions = ListExtensions(handle);
     QueryProperties2(device);
-    device.texture3d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture3D);
-    device.texture2d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture2D);
+    const VkPhysicalDeviceLimits& limits = device.properties.limits;
+    SPIRLOOM_TRY_ASSIGN(device.texture3d, QueryTextureLimits(handle, limits, Storage::kTexture3D));
+    SPIRLOOM_TRY_ASSIGN(device.texture2d, QueryTextureLimits(handle, limits, Storage::kTexture2D));
     FeatureChain features(device.properties.apiVersion, device.extensions, pack::kAllCapabilities);
     features.Query(handle);
     device.capabilities |= features.Capabilities();
@@ -201,7 +203,9 @@ Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance
   std::vector<PhysicalDevice> devices;
   for (int rank = 0; rank < kRanks; ++rank) {
     for (VkPhysicalDevice handle : handles) {
-      if (Rank(handle) == rank) devices.push_back(Describe(handle));
+      if (Rank(handle) != rank) continue;
+      SPIRLOOM_TRY_ASSIGN(PhysicalDevice device, Describe(handle));
+      devices.push_back(std::move(device));
     }
   }
   return devices;

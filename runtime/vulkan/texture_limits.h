@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/vulkan/vk.h"
+#include "spirloom/status.h"
 #include "spirloom/types.h"
 
 namespace spirloom::vulkan {
@@ -28,8 +29,12 @@ struct TextureLimits {
 
 // The least of what `limits`, the device's, and its formats allow. `storage` is one of the
 // textures.
-TextureLimits QueryTextureLimits(VkPhysicalDevice device, const VkPhysicalDeviceLimits& limits,
-                                 Storage storage);
+Result<TextureLimits> QueryTextureLimits(VkPhysicalDevice device,
+                                         const VkPhysicalDeviceLimits& limits, Storage storage);
+
+// What vkGetPhysicalDeviceImageFormatProperties says of a format. Running out of memory while
+// asking, say, is an error, and no answer.
+Result<bool> IsSupported(VkResult format_query);
 
 VkImageType ImageTypeOf(Storage storage);
 VkImageViewType ImageViewTypeOf(Storage storage);

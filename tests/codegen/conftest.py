@@ -14,7 +14,7 @@ from tests.codegen import small_project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _RUNTIME = ["base/error", "base/text", "base/types", "base/status", "pack/byte_reader"]
-_RUNTIME += ["ops/call_formulas", "ops/op_reader", "ops/registry_reader"]
+_RUNTIME += ["ops/call_formulas", "ops/op_check", "ops/op_reader", "ops/registry_reader"]
 
 
 @pytest.fixture

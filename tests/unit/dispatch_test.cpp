@@ -9,18 +9,6 @@ namespace {
 using Extent = std::array<uint32_t, 3>;
 using ::testing::HasSubstr;
 
-TEST(FitWorkgroup, KeepsWhatFits) {
-  EXPECT_EQ(FitWorkgroup({64, 2, 1}, DeviceTraits()), (Extent{64, 2, 1}));
-}
-
-TEST(FitWorkgroup, ClipsEachDimensionAndTheProduct) {
-  EXPECT_EQ(FitWorkgroup({1024, 1, 1}, DeviceTraits()), (Extent{128, 1, 1}));
-  EXPECT_EQ(FitWorkgroup({1, 1, 128}, DeviceTraits()), (Extent{1, 1, 64}));
-  const Extent fitted = FitWorkgroup({32, 32, 2}, DeviceTraits());
-  EXPECT_LE(fitted[0] * fitted[1] * fitted[2], 128u);
-  EXPECT_EQ(FitWorkgroup({0, 0, 0}, DeviceTraits()), (Extent{1, 1, 1}));
-}
-
 TEST(GroupCounts, RoundsUp) {
   const auto counts = GroupCounts({65, 3, 1}, {64, 2, 1}, DeviceTraits());
   ASSERT_TRUE(counts.ok());
@@ -45,6 +33,9 @@ TEST(GroupCounts, RefusesWhatTheDeviceCannot) {
   EXPECT_FALSE(GroupCounts({65536 * 64, 2, 1}, {64, 1, 1}, DeviceTraits()).ok());
   EXPECT_FALSE(GroupCounts({-1, 1, 1}, {64, 1, 1}, DeviceTraits()).ok());
   EXPECT_FALSE(GroupCounts({int64_t{1} << 40, 1, 1}, {64, 1, 1}, DeviceTraits()).ok());
+  DeviceTraits none;
+  none.max_group_count = {0, 0, 0};
+  EXPECT_FALSE(GroupCounts({1, 1, 1}, {64, 1, 1}, none).ok());
 }
 
 ops::TensorDesc Tensor(ops::Ints shape, DType dtype = DType::kF32) {

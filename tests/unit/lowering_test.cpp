@@ -303,6 +303,24 @@ TEST(Lowering, WhatTheDeviceLacksIsNamed) {
   EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, device).ok());
 }
 
+TEST(Lowering, WorkgroupsAreTheKernelsOrNone) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  b.file.outputs = {b.Add(x, x, {3})};
+  DeviceTraits narrow;
+  narrow.max_workgroup_invocations = 64;
+  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, narrow).ok());
+  narrow.max_workgroup_invocations = 63;
+  const Status status = LowerFile(b.file, Storage::kAuto, narrow).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(),
+              HasSubstr("add_f32_buffer needs workgroups of 64x1x1, beyond this device's limits "
+                        "(128x128x64, 63 in all) (node 0"));
+  DeviceTraits thin;
+  thin.max_workgroup[0] = 63;
+  EXPECT_EQ(LowerFile(b.file, Storage::kAuto, thin).status().code(), StatusCode::kUnsupported);
+}
+
 TEST(Lowering, DeclaredShapesMustBeTheComputedOnes) {
   Builder b;
   const uint32_t x = b.Input("x", {3});

@@ -80,7 +80,11 @@ Status ExtractModules(const std::vector<OpInventory>& ops, const std::string& fo
       for (const VariantEntry& variant : kernel.variants) {
         SPIRLOOM_TRY_ASSIGN(const std::vector<uint32_t> spirv,
                             pack::ReadModule(variant.stored, variant.bindings));
-        SPIRLOOM_TRY(WriteModule(std::filesystem::path(folder) / (variant.id + ".spv"), spirv));
+        const std::filesystem::path file = variant.id + ".spv";
+        if (file.has_parent_path()) {
+          return {StatusCode::kInvalidFile, "The variant '" + variant.id + "' names a folder."};
+        }
+        SPIRLOOM_TRY(WriteModule(folder / file, spirv));
       }
     }
   }

@@ -95,7 +95,7 @@ std::string ToJson(const std::vector<OpInventory>& ops, std::string_view catalog
     entry["kernels"] = std::move(kernels);
     root["ops"].push_back(std::move(entry));
   }
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', /*ensure_ascii=*/false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace spirloom::tools

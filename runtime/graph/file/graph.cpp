@@ -26,17 +26,6 @@ const char* Name(ArgKind kind) {
   return "unknown";
 }
 
-std::string Quote(std::string_view name) {
-  constexpr size_t kMaxShown = 80;
-  std::string quoted = "'";
-  for (char c : name.substr(0, kMaxShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    quoted += byte < 0x20 || byte == 0x7f ? '?' : c;
-  }
-  if (name.size() > kMaxShown) quoted += "...";
-  return Concat({quoted, "'"});
-}
-
 std::string DescribeTensor(const Tensor& tensor, size_t index) {
   const std::string text = Concat({"tensor ", index});
   return tensor.name.empty() ? text : Concat({text, " (", Quote(tensor.name), ")"});

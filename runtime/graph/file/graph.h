@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/text.h"
 #include "runtime/graph/file/size_expr.h"
 #include "spirloom/types.h"
 
@@ -75,12 +76,12 @@ struct Graph {
   std::vector<uint32_t> outputs;
   std::string constants_file;  // a bare file name; empty: the constants are in the graph file
   std::string producer;
+  uint64_t file_bytes = 0;  // of the graph and its constants
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;  // have values at the greatest sizes
 };
 
-// Returns the name in quotes, shortened, with unprintable bytes replaced by '?'.
-std::string Quote(std::string_view name);
+using spirloom::Quote;
 
 // Returns e.g. "tensor 3 ('conv1.weight')", "node 7 ('/features/conv', aten.convolution)".
 std::string DescribeTensor(const Tensor& tensor, size_t index);

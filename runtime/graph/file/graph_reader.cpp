@@ -96,6 +96,7 @@ Result<Graph> ReadGraph(const schema::Graph& source, size_t file_size,
                         std::span<const std::byte> constant_section) {
   ReadBudget budget(file_size);
   Graph graph;
+  graph.file_bytes = uint64_t{file_size} + constant_section.size();
   SPIRLOOM_TRY(budget.ReadString(source.producer(), graph.producer, "producer"));
   SPIRLOOM_TRY(budget.ReadString(source.constants_file(), graph.constants_file, "constants_file"));
   SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(source, constant_section));

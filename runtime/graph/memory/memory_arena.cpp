@@ -6,9 +6,17 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
                                                                  uint64_t size) {
   std::shared_ptr<vulkan::DeviceMemory>& block = blocks_[{type, index}];
   if (block != nullptr && block->size() >= size) return block;
-  SPIRLOOM_TRY_ASSIGN(vulkan::DeviceMemory memory,
-                      vulkan::DeviceMemory::Create(*device_, size, uint32_t{1} << type, use_));
-  block = std::make_shared<vulkan::DeviceMemory>(std::move(memory));
+  SPIRLOOM_TRY(budget_->Take(size));
+  auto memory = vulkan::DeviceMemory::Create(*device_, size, uint32_t{1} << type, use_);
+  if (!memory.ok()) {
+    budget_->GiveBack(size);
+    return std::move(memory).status();
+  }
+  block = {new vulkan::DeviceMemory(std::move(memory).value()),
+           [budget = budget_, size](vulkan::DeviceMemory* ended) {
+             delete ended;
+             budget->GiveBack(size);
+           }};
   return block;
 }
 

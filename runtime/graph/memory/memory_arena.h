@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/graph/memory/memory_budget.h"
 #include "runtime/vulkan/memory.h"
 #include "spirloom/status.h"
 
@@ -16,7 +17,10 @@ namespace spirloom::graph {
 // the greatest sizes of a graph serves the smaller ones.
 class MemoryArena {
  public:
-  MemoryArena(const vulkan::Device& device, vulkan::MemoryUse use) : device_(&device), use_(use) {}
+  // Its blocks count in `budget` for as long as they live.
+  MemoryArena(const vulkan::Device& device, vulkan::MemoryUse use,
+              std::shared_ptr<MemoryBudget> budget)
+      : device_(&device), use_(use), budget_(std::move(budget)) {}
 
   vulkan::MemoryUse use() const { return use_; }
 
@@ -27,6 +31,7 @@ class MemoryArena {
  private:
   const vulkan::Device* device_;
   vulkan::MemoryUse use_;
+  std::shared_ptr<MemoryBudget> budget_;
   std::map<std::pair<uint32_t, size_t>, std::shared_ptr<vulkan::DeviceMemory>> blocks_;
 };
 

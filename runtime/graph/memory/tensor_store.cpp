@@ -63,7 +63,7 @@ Result<TensorResource> TensorStore::MakeResource(uint32_t tensor) const {
 
 Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
                                              vulkan::MemoryUse use) {
-  MemoryArena arena(*device_, use);
+  MemoryArena arena(*device_, use, budget_);
   return Allocate(tensors, arena);
 }
 
@@ -76,7 +76,7 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const uint32_t> tensors,
 
 Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> tensors,
                                              vulkan::MemoryUse use) {
-  MemoryArena arena(*device_, use);
+  MemoryArena arena(*device_, use, budget_);
   return Allocate(tensors, arena);
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/memory/memory_arena.h"
@@ -61,12 +62,13 @@ struct AllocatedBytes {
 // adopt them; what nobody else owns is freed on destruction, when the GPU must be done with it.
 class TensorStore {
  public:
-  // `watch`, if any, must outlive the store.
-  TensorStore(const vulkan::Device& device, const Plan& plan, TensorWatch* watch = nullptr)
-      : TensorStore(device, plan, watch, /*parent=*/nullptr) {}
+  // What the store allocates counts in `budget`. `watch`, if any, must outlive the store.
+  TensorStore(const vulkan::Device& device, const Plan& plan, std::shared_ptr<MemoryBudget> budget,
+              TensorWatch* watch = nullptr)
+      : TensorStore(device, plan, std::move(budget), watch, /*parent=*/nullptr) {}
   // A store that also finds the tensors of `parent`, which must outlive it.
   static TensorStore Extending(const TensorStore& parent) {
-    return {*parent.device_, *parent.plan_, parent.watch_, &parent};
+    return {*parent.device_, *parent.plan_, parent.budget_, parent.watch_, &parent};
   }
   TensorStore(const TensorStore&) = delete;
   TensorStore& operator=(const TensorStore&) = delete;
@@ -93,9 +95,13 @@ class TensorStore {
   void DetachPlan() { plan_ = nullptr; }
 
  private:
-  TensorStore(const vulkan::Device& device, const Plan& plan, TensorWatch* watch,
-              const TensorStore* parent)
-      : device_(&device), plan_(&plan), watch_(watch), parent_(parent) {}
+  TensorStore(const vulkan::Device& device, const Plan& plan, std::shared_ptr<MemoryBudget> budget,
+              TensorWatch* watch, const TensorStore* parent)
+      : device_(&device),
+        plan_(&plan),
+        budget_(std::move(budget)),
+        watch_(watch),
+        parent_(parent) {}
 
   // Tensors and what was made for them, which share allocations.
   struct Pool {
@@ -110,6 +116,7 @@ class TensorStore {
 
   const vulkan::Device* device_;
   const Plan* plan_;
+  std::shared_ptr<MemoryBudget> budget_;
   TensorWatch* watch_;
   const TensorStore* parent_;
   std::unordered_map<uint32_t, std::shared_ptr<TensorResource>> resources_;

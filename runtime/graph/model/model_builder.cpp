@@ -27,6 +27,13 @@ Status CheckFixedShapes(const ModelState& state, std::span<const Shape> shapes) 
 
 }  // namespace
 
+graph::Limits LimitsFor(const graph::Graph& graph, const ModelOptions& options) {
+  graph::Limits limits = graph::Limits::Of(graph);
+  if (options.max_dispatches > 0) limits.dispatches = options.max_dispatches;
+  if (options.max_device_bytes > 0) limits.device_bytes = options.max_device_bytes;
+  return limits;
+}
+
 HostAccess BestHostAccess(const RuntimeState& runtime) {
   return runtime.device->unified_memory() ? HostAccess::kDirect : HostAccess::kStaged;
 }
@@ -38,7 +45,8 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const ops::DeviceFacts* facts) {
   graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
   if (facts != nullptr) traits.facts = *facts;
-  auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits);
+  auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits,
+                                            LimitsFor(graph, options));
   const vulkan::Device& device = *state->runtime->device;
   SPIRLOOM_TRY_ASSIGN(state->fence, vulkan::Fence::Create(device));
   SPIRLOOM_TRY_ASSIGN(state->dummy,

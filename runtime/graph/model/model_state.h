@@ -14,7 +14,9 @@
 #include "runtime/graph/constants/constant_pool.h"
 #include "runtime/graph/file/graph.h"
 #include "runtime/graph/memory/memory_arena.h"
+#include "runtime/graph/memory/memory_budget.h"
 #include "runtime/graph/memory/tensor_store.h"
+#include "runtime/graph/plan/limits.h"
 #include "runtime/graph/record/dispatch.h"
 #include "runtime/graph/record/pipeline_pool.h"
 #include "runtime/graph/record/recorder.h"
@@ -60,15 +62,17 @@ struct Recording {
 struct ModelState {
   ModelState(std::shared_ptr<RuntimeState> used_runtime, const ModelOptions& used_options,
              HostAccess host_access, graph::TensorWatch* used_watch,
-             const graph::DeviceTraits& used_traits)
+             const graph::DeviceTraits& used_traits, const graph::Limits& used_limits)
       : runtime(std::move(used_runtime)),
         options(used_options),
         access(host_access),
         watch(used_watch),
         traits(used_traits),
-        activations(*runtime->device, vulkan::MemoryUse::kDevice),
-        input_memory(*runtime->device, InputUse()),
-        output_memory(*runtime->device, OutputUse()) {}
+        limits(used_limits),
+        budget(std::make_shared<graph::MemoryBudget>(limits.device_bytes)),
+        activations(*runtime->device, vulkan::MemoryUse::kDevice, budget),
+        input_memory(*runtime->device, InputUse(), budget),
+        output_memory(*runtime->device, OutputUse(), budget) {}
 
   bool direct() const { return access == HostAccess::kDirect; }
   const Recording& current() const { return recordings.front(); }
@@ -78,6 +82,8 @@ struct ModelState {
   const HostAccess access;
   graph::TensorWatch* const watch;
   const graph::DeviceTraits traits;
+  const graph::Limits limits;
+  const std::shared_ptr<graph::MemoryBudget> budget;
   std::shared_ptr<const graph::Graph> graph;  // of a model with symbols, else null
   std::vector<SymbolInfo> symbols;
 
@@ -104,6 +110,9 @@ struct ModelState {
     return direct() ? vulkan::MemoryUse::kReadback : vulkan::MemoryUse::kDevice;
   }
 };
+
+// What `options` allow the graph, or else its size.
+graph::Limits LimitsFor(const graph::Graph& graph, const ModelOptions& options);
 
 // kDirect where host and device share memory.
 HostAccess BestHostAccess(const RuntimeState& runtime);

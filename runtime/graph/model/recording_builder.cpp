@@ -48,7 +48,8 @@ class RecordingBuilder {
     }
     const graph::LoweringOptions lowering{.storage = state_.options.storage,
                                           .kernels = state_.options.kernels,
-                                          .tuned = *state_.runtime->tuning->kernels()};
+                                          .tuned = *state_.runtime->tuning->kernels(),
+                                          .max_dispatches = state_.limits.dispatches};
     SPIRLOOM_TRY_ASSIGN(plan_,
                         graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
     SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, state_.traits));
@@ -56,7 +57,8 @@ class RecordingBuilder {
       if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);
     }
     SPIRLOOM_TRY(CreatePipelines());
-    made_.store = std::make_unique<graph::TensorStore>(device(), plan_, state_.watch);
+    made_.store =
+        std::make_unique<graph::TensorStore>(device(), plan_, state_.budget, state_.watch);
     SPIRLOOM_TRY(PrepareWeights());
     SPIRLOOM_TRY(AllocateActivations());
     SPIRLOOM_TRY(AllocateInterface(plan_, state_, made_));

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/graph/model/model_state.h"
-#include "runtime/graph/plan/call_frame.h"
 #include "runtime/graph/plan/call_graph.h"
 #include "runtime/graph/plan/call_text.h"
 #include "runtime/graph/plan/kernel_choice.h"
@@ -76,7 +75,10 @@ class KernelTuning {
 
   Status Run(const graph::Graph& graph) {
     SPIRLOOM_TRY(vulkan::TimestampPool::Create(*runtime_->device, /*count=*/1).status());
-    const graph::LoweringOptions lowering{.storage = options_.storage, .kernels = options_.kernels};
+    limits_ = LimitsFor(graph, options_);
+    const graph::LoweringOptions lowering{.storage = options_.storage,
+                                          .kernels = options_.kernels,
+                                          .max_dispatches = limits_.dispatches};
     SPIRLOOM_TRY_ASSIGN(plan_, graph::Lower(graph, runtime_->index, traits_, lowering));
     SPIRLOOM_TRY_ASSIGN(const std::vector<TunableCall> calls, FindCalls());
     session::TunedKernels tuned;
@@ -110,11 +112,11 @@ class KernelTuning {
   // Those that can compute the node, its own first.
   Result<std::vector<KernelChoice>> KernelsOf(const PlanNode& node) const {
     std::vector<KernelChoice> kernels{{node.kernel, node.variant}};
-    const graph::CallFrame frame(*node.op->op, node.args, node.outputs, plan_.tensors);
+    graph::OpCall call(*node.op, node.args, node.outputs, plan_.tensors, traits_.facts);
     for (const ops::KernelInfo& kernel : node.op->op->kernels) {
-      SPIRLOOM_TRY_ASSIGN(const graph::KernelSearch search,
-                          graph::ChooseKernel(runtime_->index, *node.op, frame.call(), node.storage,
-                                              traits_, {{}, kernel.name}));
+      SPIRLOOM_TRY_ASSIGN(
+          const graph::KernelSearch search,
+          graph::ChooseKernel(runtime_->index, call, node.storage, traits_, {{}, kernel.name}));
       if (search.choice.kernel == &kernel && &kernel != node.kernel) {
         kernels.push_back(search.choice);
       }
@@ -157,6 +159,8 @@ class KernelTuning {
     options.storage = node.storage;
     options.kernels = {choice.kernel->name};
     options.profile = true;
+    options.max_dispatches = limits_.dispatches;
+    options.max_device_bytes = limits_.device_bytes;
     auto state = BuildModel(runtime_, call.graph, options, BestHostAccess(*runtime_));
     if (state.ok()) return LeastTime(**state, choice.variant.name);
     const StatusCode code = state.status().code();
@@ -167,6 +171,7 @@ class KernelTuning {
   const std::shared_ptr<RuntimeState> runtime_;
   const ModelOptions& options_;
   const graph::DeviceTraits traits_;
+  graph::Limits limits_;
   graph::Plan plan_;
 };
 

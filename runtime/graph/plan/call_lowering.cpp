@@ -4,11 +4,10 @@
 #include "runtime/graph/file/tensor_size.h"
 #include "runtime/graph/plan/call_text.h"
 #include "runtime/ops/call_formulas.h"
+#include "runtime/ops/packing_check.h"
 
 namespace spirloom::graph {
 namespace {
-
-constexpr const char* kCopyOp = "spirloom.copy";
 
 std::vector<Arg> CopyArgs(uint32_t tensor, DType dtype) {
   std::vector<Arg> args(2);
@@ -30,22 +29,20 @@ Result<uint32_t> CallLowering::AddTensor(const std::string& name, const ops::Ten
   return static_cast<uint32_t>(plan_.tensors.size() - 1);
 }
 
-Result<std::vector<ops::TensorDesc>> CallLowering::Infer(const ops::OpInfo& op,
-                                                         const std::vector<Arg>& args) {
-  const CallFrame frame(op, args, {}, plan_.tensors);
-  std::vector<ops::TensorDesc> outputs(op.outputs.size());
-  ops::CallFormulas formulas(op, frame.call());
-  formulas.Infer(outputs);
-  SPIRLOOM_TRY(formulas.status());
+std::string CallLowering::node() const {
+  return node_ == nullptr ? Concat({"output ", node_index_}) : DescribeNode(*node_, node_index_);
+}
+
+Result<std::vector<ops::TensorDesc>> CallLowering::Infer(OpCall& call) {
+  std::vector<ops::TensorDesc> outputs(call.op().outputs.size());
+  call.formulas().Infer(outputs);
+  SPIRLOOM_TRY(call.formulas().status());
   return outputs;
 }
 
-Result<bool> CallLowering::CanCompute(const ops::OpEntry& op, const std::vector<Arg>& args,
-                                      uint32_t output, Storage storage) {
-  const std::vector<uint32_t> outputs{output};
-  const CallFrame frame(*op.op, args, outputs, plan_.tensors);
-  SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                      ChooseKernel(index_, op, frame.call(), storage, device_, {kernels_, {}}));
+Result<bool> CallLowering::CanCompute(OpCall& call, Storage storage) {
+  SPIRLOOM_TRY_ASSIGN(const KernelSearch search,
+                      ChooseKernel(index_, call, storage, device_, {kernels_, {}}));
   return search.choice.kernel != nullptr;
 }
 
@@ -57,52 +54,95 @@ std::string_view CallLowering::TunedKernel(const ops::OpInfo& op, const std::vec
 }
 
 Result<CallLowering::NodeChoice> CallLowering::ChooseStorage(
-    const CallFrame& frame, const ops::OpEntry& op, const std::vector<Arg>& args,
-    const std::vector<uint32_t>& outputs, const std::vector<StorageChoice>& choices) {
+    OpCall& call, const std::vector<StorageChoice>& choices) {
   NodeChoice best;
   for (const StorageChoice& choice : choices) {
-    for (uint32_t output : outputs) tensor(output).desc.storage = choice.output;
-    const KernelWishes wishes{kernels_, TunedKernel(*op.op, args, choice.node)};
+    for (uint32_t output : call.outputs()) tensor(output).desc.storage = choice.output;
+    const KernelWishes wishes{kernels_, TunedKernel(call.op(), call.args(), choice.node)};
     SPIRLOOM_TRY_ASSIGN(KernelSearch search,
-                        ChooseKernel(index_, op, frame.call(), choice.node, device_, wishes));
+                        ChooseKernel(index_, call, choice.node, device_, wishes));
     if (search.choice.kernel != nullptr) return NodeChoice{std::move(search), choice.node};
     if (search.failure > best.search.failure) best.search = std::move(search);
   }
   return best;
 }
 
-Status CallLowering::Lower(const ops::OpEntry& op, std::vector<Arg> args,
-                           std::vector<uint32_t> outputs, const std::vector<StorageChoice>& choices,
+Status CallLowering::Lower(OpCall& call, const std::vector<StorageChoice>& choices,
                            const std::string& name) {
-  const CallFrame frame(*op.op, args, outputs, plan_.tensors);
-  SPIRLOOM_TRY_ASSIGN(const NodeChoice chosen, ChooseStorage(frame, op, args, outputs, choices));
-  const KernelChoice& choice = chosen.search.choice;
-  if (choice.kernel == nullptr) return NoteFailure(*op.op, chosen.search, outputs);
+  SPIRLOOM_TRY_ASSIGN(const NodeChoice chosen, ChooseStorage(call, choices));
+  if (chosen.search.choice.kernel == nullptr) return NoteFailure(call, chosen.search);
+  // A packing that packs, and a copy at its end: OpIndex lets no more through.
+  constexpr int kMaxDepth = static_cast<int>(ops::kMaxPackingSteps) + 2;
+  if (depth_ == kMaxDepth) {
+    return Error(StatusCode::kInternal,
+                 {"The call of ", call.op().name, " needs ", kMaxDepth,
+                  " others, one for another, to bring its operands into form."});
+  }
+  ++depth_;
+  Status status = AddNode(call, chosen, name);
+  --depth_;
+  return status;
+}
+
+Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name) {
   PlanNode node;
   node.name = name;
-  node.op = &op;
-  node.kernel = choice.kernel;
-  node.variant = choice.variant;
+  node.op = &call.entry();
+  node.kernel = chosen.search.choice.kernel;
+  node.variant = chosen.search.choice.variant;
   node.storage = chosen.storage;
-  SPIRLOOM_TRY(BindOperands(node, frame, args, outputs));
-  node.args = std::move(args);
-  node.outputs = std::move(outputs);
-  node.is_constant = AllConstant(node.args);
-  for (uint32_t output : node.outputs) tensor(output).is_constant = node.is_constant;
+  SPIRLOOM_TRY(BindOperands(node, call));
   SPIRLOOM_TRY(CheckBufferSizes(node));
+  node.outputs = call.outputs();
+  node.is_constant = AllConstant(call.args());
+  SPIRLOOM_TRY(AddDispatches(node, call.formulas()));
+  node.args = call.TakeArgs();
+  for (uint32_t output : node.outputs) tensor(output).is_constant = node.is_constant;
   plan_.nodes.push_back(std::move(node));
   return Status();
 }
 
-Status CallLowering::NoteFailure(const ops::OpInfo& op, const KernelSearch& search,
-                                 const std::vector<uint32_t>& outputs) {
-  for (uint32_t output : outputs) plan_.tensors[output].desc.storage = Storage::kBuffer;
+Status CallLowering::AddDispatches(PlanNode& node, ops::CallFormulas& formulas) {
+  const ops::KernelInfo& kernel = *node.kernel;
+  const int64_t repeat = formulas.Repeat(kernel);
+  SPIRLOOM_TRY(formulas.status());
+  if (repeat < 0 || static_cast<uint64_t>(repeat) > max_dispatches_ - dispatches_) {
+    return Error(StatusCode::kUnsupported,
+                 {"Number of dispatches (", repeat, ", after ", dispatches_,
+                  " of other nodes) is not within 0 and the limit (", max_dispatches_,
+                  "), which follows from the size of the file. If that can be trusted, raise "
+                  "ModelOptions::max_dispatches."});
+  }
+  dispatches_ += static_cast<uint64_t>(repeat);
+  node.dispatches.resize(static_cast<size_t>(repeat));
+  // Where parts go is asked of what could live there.
+  const bool may_join = !node.is_constant && tensor(node.outputs[0]).storage() == Storage::kBuffer;
+  for (int64_t i = 0; i < repeat; ++i) {
+    DispatchValues& dispatch = node.dispatches[static_cast<size_t>(i)];
+    if (may_join) dispatch.joined_at = formulas.JoinedAt(kernel, node.storage, i);
+    formulas.Grid(kernel, node.storage, i, dispatch.invocations);
+    SPIRLOOM_TRY(formulas.status());
+    if (dispatch.is_empty()) continue;
+    dispatch.push.resize(kernel.push_bytes);
+    formulas.Push(kernel, node.storage, i, dispatch.push);
+    if (node.constants.empty()) {
+      node.constants.resize(kernel.constants.size());
+      formulas.Constants(kernel, node.constants);
+    }
+    SPIRLOOM_TRY(formulas.status());
+  }
+  return Status();
+}
+
+Status CallLowering::NoteFailure(const OpCall& call, const KernelSearch& search) {
+  const ops::OpInfo& op = call.op();
+  for (uint32_t output : call.outputs()) plan_.tensors[output].desc.storage = Storage::kBuffer;
   switch (search.failure) {
     case ChoiceFailure::kLibrary:
-      missing_.AddVariant(op.name, *search.missing, search.missing_key, node_text_);
+      missing_.AddVariant(op.name, *search.missing, search.missing_key, node());
       return Status();
     case ChoiceFailure::kDevice:
-      missing_.AddCapability(op.name, search.lacking, node_text_);
+      missing_.AddCapability(op.name, search.lacking, node());
       return Status();
     case ChoiceFailure::kNone:
     case ChoiceFailure::kStorage:
@@ -120,9 +160,9 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   if (plan_.tensors[tensor].storage() == storage) return tensor;
   const auto key = std::make_pair(tensor, storage);
   if (auto found = converted_.find(key); found != converted_.end()) return found->second;
-  const ops::OpEntry* op = index_.FindOp(kCopyOp);
+  const ops::OpEntry* op = index_.FindOp(ops::kCopyOp);
   if (op == nullptr) {
-    missing_.AddOp(kCopyOp, plan_.tensors[tensor].desc.dtype, storage, node_text_);
+    missing_.AddOp(ops::kCopyOp, plan_.tensors[tensor].desc.dtype, storage, node());
     return tensor;
   }
   const Storage from = plan_.tensors[tensor].storage();
@@ -133,9 +173,10 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   std::vector<Arg> args = CopyArgs(tensor, desc.dtype);
   SPIRLOOM_TRY(CheckArgs(*op->op, args));
   if (op->op->outputs.size() != 1) {
-    return Error(StatusCode::kInternal, {kCopyOp, " has not one output."});
+    return Error(StatusCode::kInternal, {ops::kCopyOp, " has not one output."});
   }
-  SPIRLOOM_TRY(Lower(*op, std::move(args), {output}, {{from, storage}}, name));
+  OpCall call = Call(*op, std::move(args), {output});
+  SPIRLOOM_TRY(Lower(call, {{from, storage}}, name));
   if (!plan_.tensors[output].is_constant) ++plan_.layout_copies;
   converted_[key] = output;
   return output;

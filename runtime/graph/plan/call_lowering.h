@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/graph/plan/call_frame.h"
 #include "runtime/graph/plan/device_traits.h"
 #include "runtime/graph/plan/kernel_choice.h"
 #include "runtime/graph/plan/missing.h"
+#include "runtime/graph/plan/op_call.h"
 #include "runtime/graph/plan/plan.h"
 #include "runtime/graph/plan/storage_choice.h"
 #include "runtime/ops/op_index.h"
@@ -25,34 +25,47 @@ namespace spirloom::graph {
 // an error, so that one message can list all of it. All that it is given must outlive it.
 class CallLowering {
  public:
-  // `kernels` and `tuned`, by CallText(), are ChooseKernel()'s wishes.
+  // `kernels` and `tuned`, by CallText(), are ChooseKernel()'s wishes. All nodes together get
+  // `max_dispatches`.
   CallLowering(const ops::OpIndex& index, const DeviceTraits& device,
-               const std::vector<std::string>& kernels, const session::TunedKernels& tuned)
-      : index_(index), device_(device), kernels_(kernels), tuned_(tuned) {}
+               const std::vector<std::string>& kernels, const session::TunedKernels& tuned,
+               uint64_t max_dispatches)
+      : index_(index),
+        device_(device),
+        kernels_(kernels),
+        tuned_(tuned),
+        max_dispatches_(max_dispatches) {}
 
   Plan& plan() { return plan_; }
   MissingList& missing() { return missing_; }
   PlanTensor& tensor(uint32_t index) { return plan_.tensors[index]; }
 
-  // The node of the graph that is lowered from now on, in words.
-  void SetNode(std::string text) { node_text_ = std::move(text); }
-  const std::string& node() const { return node_text_; }
+  // The node of the graph that is lowered from now on, or, with null, the output.
+  void SetNode(const Node* node, size_t index) {
+    node_ = node;
+    node_index_ = index;
+  }
+  // The same in words, for messages.
+  std::string node() const;
 
   // Adds a tensor without a producer yet. Fails with kUnsupported for one that is too large.
   Result<uint32_t> AddTensor(const std::string& name, const ops::TensorDesc& desc);
 
   // The shapes and dtypes of the call's outputs. Fails with kInvalidFile when the arguments do not
   // fit.
-  Result<std::vector<ops::TensorDesc>> Infer(const ops::OpInfo& op, const std::vector<Arg>& args);
+  static Result<std::vector<ops::TensorDesc>> Infer(OpCall& call);
+
+  // A call of `op` for Lower(); `args` have passed CheckArgs.
+  OpCall Call(const ops::OpEntry& op, std::vector<Arg> args, std::vector<uint32_t> outputs) {
+    return {op, std::move(args), std::move(outputs), plan_.tensors, device_.facts};
+  }
 
   // Whether a kernel computes the call in `storage` on this device.
-  Result<bool> CanCompute(const ops::OpEntry& op, const std::vector<Arg>& args, uint32_t output,
-                          Storage storage);
+  Result<bool> CanCompute(OpCall& call, Storage storage);
 
-  // Adds the node that computes `outputs`, in the first storage of `choices` that a kernel offers.
-  // When the libraries lack it, the outputs count as buffers.
-  Status Lower(const ops::OpEntry& op, std::vector<Arg> args, std::vector<uint32_t> outputs,
-               const std::vector<StorageChoice>& choices, const std::string& name);
+  // Adds the node that computes the call's outputs, in the first storage of `choices` that a kernel
+  // offers; `call` is used up. When the libraries lack it, the outputs count as buffers.
+  Status Lower(OpCall& call, const std::vector<StorageChoice>& choices, const std::string& name);
 
   // The tensor in `storage`: itself, or a copy made once.
   Result<uint32_t> InStorage(uint32_t tensor, Storage storage);
@@ -69,24 +82,21 @@ class CallLowering {
   // The kernel found fastest for the call, if any.
   std::string_view TunedKernel(const ops::OpInfo& op, const std::vector<Arg>& args,
                                Storage storage) const;
-  Result<NodeChoice> ChooseStorage(const CallFrame& frame, const ops::OpEntry& op,
-                                   const std::vector<Arg>& args,
-                                   const std::vector<uint32_t>& outputs,
-                                   const std::vector<StorageChoice>& choices);
-  Status NoteFailure(const ops::OpInfo& op, const KernelSearch& search,
-                     const std::vector<uint32_t>& outputs);
-  // Fills node.operands, and puts into `args` the tensors as they are bound.
-  Status BindOperands(PlanNode& node, const CallFrame& frame, std::vector<Arg>& args,
-                      const std::vector<uint32_t>& outputs);
+  Result<NodeChoice> ChooseStorage(OpCall& call, const std::vector<StorageChoice>& choices);
+  Status NoteFailure(const OpCall& call, const KernelSearch& search);
+  Status AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name);
+  // Fills node.operands, and puts into the call the tensors as they are bound.
+  Status BindOperands(PlanNode& node, OpCall& call);
   void BindOutput(PlanNode& node, const ops::OperandInfo& operand, uint32_t output);
   // Binds `tensor`, or, where it must be in another storage, the copy it then becomes.
-  Status BindInput(PlanNode& node, const ops::OperandInfo& operand, const CallFrame& frame,
-                   uint32_t& tensor);
+  Status BindInput(PlanNode& node, const ops::OperandInfo& operand, OpCall& call, uint32_t& tensor);
   bool AllConstant(const std::vector<Arg>& args) const;
   Status CheckBufferSizes(const PlanNode& node) const;
+  // Evaluates what the node dispatches.
+  Status AddDispatches(PlanNode& node, ops::CallFormulas& formulas);
 
   // The tensor in the form that `operand` reads, made once for equal calls of the packing op.
-  Result<uint32_t> Pack(const ops::OperandInfo& operand, const CallFrame& frame, Storage storage,
+  Result<uint32_t> Pack(const ops::OperandInfo& operand, OpCall& call, Storage storage,
                         const std::string& name);
   Result<uint32_t> AddPacked(const ops::OpEntry& op, std::vector<Arg> args, Storage storage,
                              const std::string& name);
@@ -95,9 +105,13 @@ class CallLowering {
   const DeviceTraits& device_;
   const std::vector<std::string>& kernels_;
   const session::TunedKernels& tuned_;
+  const uint64_t max_dispatches_;
   Plan plan_;
   MissingList missing_;
-  std::string node_text_;
+  const Node* node_ = nullptr;
+  size_t node_index_ = 0;
+  uint64_t dispatches_ = 0;  // of the nodes so far
+  int depth_ = 0;            // of calls that are lowered for one another
   std::map<std::pair<uint32_t, Storage>, uint32_t> converted_;
   std::map<std::string, uint32_t> packed_;
 };

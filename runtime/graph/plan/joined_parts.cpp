@@ -4,9 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "runtime/graph/plan/call_frame.h"
-#include "runtime/ops/call_formulas.h"
-
 namespace spirloom::graph {
 namespace {
 
@@ -38,18 +35,15 @@ struct Join {
   std::vector<uint64_t> offsets;  // bytes; kNowhere: the part is not copied to one place
 };
 
-Result<Join> JoinOf(const Plan& plan, const PlanNode& node) {
+Join JoinOf(const Plan& plan, const PlanNode& node) {
   const ops::KernelInfo& kernel = *node.kernel;
   Join join{node.outputs[0], {}, {}};
   const auto list = std::ranges::find(kernel.operands, true, &ops::OperandInfo::list);
   if (list == kernel.operands.end()) return join;
   join.parts = node.operands[static_cast<size_t>(list - kernel.operands.begin())];
   const PlanTensor& whole = plan.tensors[join.whole];
-  const CallFrame frame(*node.op->op, node.args, node.outputs, plan.tensors);
-  ops::CallFormulas formulas(*node.op->op, frame.call());
   for (size_t i = 0; i < join.parts.size(); ++i) {
-    const int64_t element = formulas.JoinedAt(kernel, node.storage, static_cast<int64_t>(i));
-    SPIRLOOM_TRY(formulas.status());
+    const int64_t element = i < node.dispatches.size() ? node.dispatches[i].joined_at : -1;
     const uint64_t offset = static_cast<uint64_t>(element) * ElementSize(whole.desc.dtype);
     const bool fits = element >= 0 && join.parts[i] != kNoTensor && offset <= whole.size &&
                       plan.tensors[join.parts[i]].size <= whole.size - offset;
@@ -93,17 +87,15 @@ void Apply(Plan& plan, const Join& join, PlanNode& node, const DeviceTraits& dev
 
 }  // namespace
 
-Status JoinParts(Plan& plan, const DeviceTraits& device) {
+void JoinParts(Plan& plan, const DeviceTraits& device) {
   // From the end, so that the parts of a part find it where it will be.
   for (size_t i = plan.nodes.size(); i-- > 0;) {
     PlanNode& node = plan.nodes[i];
     if (node.op == nullptr || node.is_constant || node.kernel->joined_at.empty()) continue;
     if (plan.tensors[node.outputs[0]].storage() != Storage::kBuffer) continue;
-    SPIRLOOM_TRY_ASSIGN(const Join join, JoinOf(plan, node));
-    Apply(plan, join, node, device);
+    Apply(plan, JoinOf(plan, node), node, device);
     if (std::ranges::find(node.in_place, false) == node.in_place.end()) ++plan.aliased_views;
   }
-  return Status();
 }
 
 }  // namespace spirloom::graph

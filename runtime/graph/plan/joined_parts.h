@@ -10,9 +10,8 @@ namespace spirloom::graph {
 
 // Lets tensors that kernels would only copy to a place in another buffer (`joined_at`, aten.cat)
 // live there from the start, where nothing else needs them elsewhere and the place is one that
-// bindings can begin at. The dispatches that copied them are marked in PlanNode::in_place. Fails
-// with kInvalidFile when a formula does.
-Status JoinParts(Plan& plan, const DeviceTraits& device);
+// bindings can begin at. The dispatches that copied them are marked in PlanNode::in_place.
+void JoinParts(Plan& plan, const DeviceTraits& device);
 
 }  // namespace spirloom::graph
 

@@ -1,6 +1,7 @@
 #include "runtime/graph/plan/kernel_choice.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,9 @@ namespace {
 // The tensors that an operand binds in turn.
 std::vector<const ops::TensorDesc*> TensorsOf(const ops::OperandInfo& operand,
                                               const ops::Call& call) {
-  if (operand.source == ops::OperandSource::kOutput) return {call.outputs[operand.index]};
+  const bool output = operand.source == ops::OperandSource::kOutput;
+  assert(operand.index < (output ? call.outputs.size() : call.args.size()));
+  if (output) return {call.outputs[operand.index]};
   const ops::Value& value = call.args[operand.index];
   if (operand.list) return {value.tensors.begin(), value.tensors.end()};
   return {value.tensor};
@@ -51,11 +54,28 @@ std::string Join(const std::vector<std::string>& names) {
   return text;
 }
 
+// A kernel may count on its workgroup's size (lanes that share a sum, an array for each), so that
+// no other one is tried.
+bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
+  uint64_t invocations = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    if (row.workgroup[i] > device.max_workgroup[i]) return false;
+    invocations *= row.workgroup[i];
+  }
+  return invocations <= device.max_workgroup_invocations;
+}
+
 // What the device lacks for the variant, e.g. "Vulkan 1.2, shader_float16"; empty: nothing.
 std::string Lacking(const pack::VariantRow& row, const DeviceTraits& device) {
   std::vector<std::string> names = pack::CapabilityNames(row.needs & ~device.capabilities);
   if (row.vulkan_minor > device.vulkan_minor) {
     names.insert(names.begin(), Concat({"Vulkan 1.", row.vulkan_minor}));
+  }
+  if (!WorkgroupFits(row, device)) {
+    names.push_back(Concat(
+        {"workgroups of ", row.workgroup[0], "x", row.workgroup[1], "x", row.workgroup[2],
+         ", beyond this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
+         "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " in all)"}));
   }
   return Join(names);
 }
@@ -67,20 +87,19 @@ KernelSearch Failure(ChoiceFailure failure) {
 }
 
 // Whether the kernel can be used for the call.
-Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::OpEntry& op,
-                               const ops::KernelInfo& kernel, const ops::Call& call,
-                               ops::CallFormulas& formulas, Storage storage,
-                               const DeviceTraits& device) {
+Result<KernelSearch> TryKernel(const ops::OpIndex& index, const ops::KernelInfo& kernel,
+                               OpCall& call, Storage storage, const DeviceTraits& device) {
+  ops::CallFormulas& formulas = call.formulas();
   if ((kernel.storages >> static_cast<uint32_t>(storage) & 1) == 0) {
     return Failure(ChoiceFailure::kStorage);
   }
   const bool holds = formulas.When(kernel);
   SPIRLOOM_TRY(formulas.status());
   if (!holds) return Failure(ChoiceFailure::kWhen);
-  if (!TensorsFit(kernel, call, storage, device)) return Failure(ChoiceFailure::kStorage);
+  if (!TensorsFit(kernel, call.call(), storage, device)) return Failure(ChoiceFailure::kStorage);
   const uint64_t key = formulas.VariantKey(kernel, storage);
   SPIRLOOM_TRY(formulas.status());
-  const std::optional<ops::Variant> variant = index.FindVariant(op, key);
+  const std::optional<ops::Variant> variant = index.FindVariant(call.entry(), key);
   KernelSearch search;
   if (!variant) {
     search.failure = ChoiceFailure::kLibrary;
@@ -118,25 +137,22 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
   return operand.storage == Storage::kAuto ? storage : operand.storage;
 }
 
-Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
-                                  const ops::Call& call, Storage storage,
+Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,
                                   const DeviceTraits& device, const KernelWishes& wishes) {
   KernelSearch search;
   search.failure = ChoiceFailure::kStorage;
-  ops::CallFormulas formulas(*op.op, call, device.facts);
   Rank best = Rank::kNone;
   const Rank enough = !wishes.named.empty()   ? Rank::kNamed
                       : !wishes.tuned.empty() ? Rank::kTuned
                                               : Rank::kPreferred;
-  for (const ops::KernelInfo& kernel : op.op->kernels) {
-    SPIRLOOM_TRY_ASSIGN(KernelSearch found,
-                        TryKernel(index, op, kernel, call, formulas, storage, device));
+  for (const ops::KernelInfo& kernel : call.op().kernels) {
+    SPIRLOOM_TRY_ASSIGN(KernelSearch found, TryKernel(index, kernel, call, storage, device));
     if (found.choice.kernel == nullptr) {
       // The last of equal failures is that of the kernel for every device.
       if (best == Rank::kNone && found.failure >= search.failure) search = std::move(found);
       continue;
     }
-    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, formulas, wishes));
+    SPIRLOOM_TRY_ASSIGN(const Rank rank, RankOf(kernel, call.formulas(), wishes));
     if (rank <= best) continue;
     best = rank;
     search = std::move(found);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/graph/plan/device_traits.h"
+#include "runtime/graph/plan/op_call.h"
 #include "runtime/ops/op_index.h"
 #include "spirloom/status.h"
 
@@ -50,8 +51,7 @@ Storage OperandStorage(const ops::OperandInfo& operand, const ops::TensorDesc& t
 // else the first that the device prefers, else the first. Tensors with a storage of their own have
 // it in their TensorDesc. Fails with kInvalidFile when a formula fails, with kInternal when
 // registry and variant disagree.
-Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, const ops::OpEntry& op,
-                                  const ops::Call& call, Storage storage,
+Result<KernelSearch> ChooseKernel(const ops::OpIndex& index, OpCall& call, Storage storage,
                                   const DeviceTraits& device, const KernelWishes& wishes);
 
 }  // namespace spirloom::graph

@@ -21,23 +21,23 @@ class Lowering {
         index_(index),
         device_(device),
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
-        calls_(index, device, options.kernels, options.tuned),
+        calls_(index, device, options.kernels, options.tuned, options.max_dispatches),
         home_(graph.tensors.size(), kNoTensor) {}
 
   Result<Plan> Run() {
     AddSources();
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      calls_.SetNode(DescribeNode(graph_.nodes[i], i));
-      SPIRLOOM_TRY(LowerNode(graph_.nodes[i]).While(Concat({"preparing ", calls_.node()})));
+      calls_.SetNode(&graph_.nodes[i], i);
+      SPIRLOOM_TRY_WHILE(LowerNode(graph_.nodes[i]), {"preparing ", calls_.node()});
     }
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-      calls_.SetNode(Concat({"output ", i}));
-      SPIRLOOM_TRY(AddOutput(i).While(Concat({"preparing ", calls_.node()})));
+      calls_.SetNode(nullptr, i);
+      SPIRLOOM_TRY_WHILE(AddOutput(i), {"preparing ", calls_.node()});
     }
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
     RemoveDeadNodes(calls_.plan());
-    SPIRLOOM_TRY(JoinParts(calls_.plan(), device_));
+    JoinParts(calls_.plan(), device_);
     return std::move(calls_.plan());
   }
 
@@ -58,11 +58,20 @@ class Lowering {
   }
 
   void AddSources() {
+    std::vector<uint32_t> first_of(graph_.constants.size(), kNoTensor);
     for (uint32_t i = 0; i < graph_.tensors.size(); ++i) {
       if (graph_.tensors[i].constant < 0) continue;
-      PlanTensor& tensor = calls_.tensor(AddDeclared(i));
-      tensor.constant = graph_.tensors[i].constant;
+      const uint32_t added = AddDeclared(i);
+      PlanTensor& tensor = calls_.tensor(added);
       tensor.is_constant = true;
+      // Tensors that are the same bytes are one buffer.
+      uint32_t& first = first_of[static_cast<size_t>(graph_.tensors[i].constant)];
+      if (first == kNoTensor) {
+        first = added;
+        tensor.constant = graph_.tensors[i].constant;
+      } else {
+        tensor.alias_of = first;
+      }
     }
     for (size_t i = 0; i < graph_.inputs.size(); ++i) {
       const uint32_t tensor = AddDeclared(graph_.inputs[i]);
@@ -89,17 +98,15 @@ class Lowering {
       return Status();
     }
     SPIRLOOM_TRY(CheckArgs(*op->op, node.args));
-    std::vector<Arg> args = PlanArgs(node.args);
-    SPIRLOOM_TRY(CheckOutputs(*op->op, args, node.outputs, outputs));
+    OpCall call = calls_.Call(*op, PlanArgs(node.args), std::move(outputs));
+    SPIRLOOM_TRY(CheckOutputs(call, node.outputs));
     const Storage requested = RequestedStorage(node);
     if (op->op->view_of >= 0) {
-      SPIRLOOM_TRY_ASSIGN(const bool aliased,
-                          LowerView(calls_, *op, args, outputs[0], requested, device_));
+      SPIRLOOM_TRY_ASSIGN(const bool aliased, LowerView(calls_, call, requested, device_));
       if (aliased) return Status();
     }
-    const Storage source = SourceStorage(args, requested);
-    return calls_.Lower(*op, std::move(args), std::move(outputs),
-                        StorageChoices(*op->op, source, requested), node.name);
+    const Storage source = SourceStorage(call.args(), requested);
+    return calls_.Lower(call, StorageChoices(*op->op, source, requested), node.name);
   }
 
   // The arguments with tensors of the plan.
@@ -126,15 +133,15 @@ class Lowering {
   }
 
   // Declared outputs must be what the op computes.
-  Status CheckOutputs(const ops::OpInfo& op, const std::vector<Arg>& args,
-                      const std::vector<uint32_t>& node_outputs,
-                      const std::vector<uint32_t>& outputs) {
+  Status CheckOutputs(OpCall& call, const std::vector<uint32_t>& node_outputs) {
+    const ops::OpInfo& op = call.op();
+    const std::vector<uint32_t>& outputs = call.outputs();
     if (outputs.size() != op.outputs.size()) {
       return Error(StatusCode::kInvalidFile,
                    {"Number of outputs (", outputs.size(), ") differs from that of ", op.name, " (",
                     op.outputs.size(), ")."});
     }
-    SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(op, args));
+    SPIRLOOM_TRY_ASSIGN(std::vector<ops::TensorDesc> inferred, calls_.Infer(call));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Tensor& source = graph_.tensors[node_outputs[i]];
       if (source.inferred && source.dtype == inferred[i].dtype) {

@@ -19,6 +19,7 @@ struct LoweringOptions {
   Storage storage = Storage::kAuto;       // of tensors that do not ask for one; kAuto is buffer
   std::vector<std::string> kernels = {};  // to take wherever they can compute a call
   session::TunedKernels tuned = {};       // else, by CallText(): what was found fastest
+  uint64_t max_dispatches = UINT64_MAX;   // of all nodes
 };
 
 // Lowers `graph` for the device. Fails with

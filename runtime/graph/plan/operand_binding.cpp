@@ -2,47 +2,45 @@
 #include "runtime/base/error.h"
 #include "runtime/graph/plan/call_key.h"
 #include "runtime/graph/plan/call_lowering.h"
-#include "runtime/ops/call_formulas.h"
 
 namespace spirloom::graph {
 namespace {
 
 // The arguments with which the operand's packing op is called.
 Result<std::vector<Arg>> PackArgs(const ops::OperandInfo& operand, const ops::OpInfo& pack_op,
-                                  const CallFrame& frame) {
+                                  OpCall& call) {
   std::vector<ops::Value> values(operand.pack_args.size());
-  ops::CallFormulas formulas(frame.op(), frame.call());
-  formulas.PackArgs(operand, values);
-  SPIRLOOM_TRY(formulas.status());
+  call.formulas().PackArgs(operand, values);
+  SPIRLOOM_TRY(call.formulas().status());
   if (values.size() != pack_op.args.size()) {
     return Error(StatusCode::kInternal, {"Packing of ", operand.name, " and ", pack_op.name,
                                          " disagree on the number of arguments."});
   }
   std::vector<Arg> args;
   for (size_t i = 0; i < values.size(); ++i) {
-    SPIRLOOM_TRY_ASSIGN(Arg arg, frame.ToArg(values[i], pack_op.args[i].type));
+    SPIRLOOM_TRY_ASSIGN(Arg arg, call.ToArg(values[i], pack_op.args[i].type));
     args.push_back(std::move(arg));
   }
+  SPIRLOOM_TRY(CheckArgs(pack_op, args));
   return args;
 }
 
 }  // namespace
 
-Status CallLowering::BindOperands(PlanNode& node, const CallFrame& frame, std::vector<Arg>& args,
-                                  const std::vector<uint32_t>& outputs) {
-  std::vector<Arg> bound = args;
+Status CallLowering::BindOperands(PlanNode& node, OpCall& call) {
+  std::vector<Arg> bound = call.args();
   for (const ops::OperandInfo& operand : node.kernel->operands) {
     node.operands.emplace_back();
     if (operand.source == ops::OperandSource::kOutput) {
-      BindOutput(node, operand, outputs[operand.index]);
+      BindOutput(node, operand, call.outputs()[operand.index]);
       continue;
     }
     for (uint32_t& tensor : bound[operand.index].tensors) {
-      SPIRLOOM_TRY(BindInput(node, operand, frame, tensor));
+      SPIRLOOM_TRY(BindInput(node, operand, call, tensor));
     }
     if (node.operands.back().empty() && !operand.list) node.operands.back().push_back(kNoTensor);
   }
-  args = std::move(bound);
+  call.Rebind(std::move(bound));
   return Status();
 }
 
@@ -52,11 +50,11 @@ void CallLowering::BindOutput(PlanNode& node, const ops::OperandInfo& operand, u
   node.operands.back().push_back(output);
 }
 
-Status CallLowering::BindInput(PlanNode& node, const ops::OperandInfo& operand,
-                               const CallFrame& frame, uint32_t& tensor) {
+Status CallLowering::BindInput(PlanNode& node, const ops::OperandInfo& operand, OpCall& call,
+                               uint32_t& tensor) {
   const Storage storage = OperandStorage(operand, plan_.tensors[tensor].desc, node.storage);
   if (operand.pack_op != nullptr) {
-    SPIRLOOM_TRY_ASSIGN(const uint32_t packed, Pack(operand, frame, storage, node.name));
+    SPIRLOOM_TRY_ASSIGN(const uint32_t packed, Pack(operand, call, storage, node.name));
     node.operands.back().push_back(packed);
     return Status();
   }
@@ -92,15 +90,15 @@ Status CallLowering::CheckBufferSizes(const PlanNode& node) const {
   return Status();
 }
 
-Result<uint32_t> CallLowering::Pack(const ops::OperandInfo& operand, const CallFrame& frame,
-                                    Storage storage, const std::string& name) {
+Result<uint32_t> CallLowering::Pack(const ops::OperandInfo& operand, OpCall& call, Storage storage,
+                                    const std::string& name) {
   const ops::OpEntry* op = index_.FindOp(operand.pack_op);
   if (op == nullptr) {
-    const DType dtype = frame.call().args[operand.index].tensor->dtype;
-    missing_.AddOp(operand.pack_op, dtype, storage, node_text_);
+    const DType dtype = call.call().args[operand.index].tensor->dtype;
+    missing_.AddOp(operand.pack_op, dtype, storage, node());
     return kNoTensor;
   }
-  SPIRLOOM_TRY_ASSIGN(std::vector<Arg> args, PackArgs(operand, *op->op, frame));
+  SPIRLOOM_TRY_ASSIGN(std::vector<Arg> args, PackArgs(operand, *op->op, call));
   const std::string key = CallKey(operand.pack_op, args, storage);
   if (auto found = packed_.find(key); found != packed_.end()) return found->second;
   SPIRLOOM_TRY_ASSIGN(const uint32_t packed, AddPacked(*op, std::move(args), storage, name));
@@ -110,14 +108,16 @@ Result<uint32_t> CallLowering::Pack(const ops::OperandInfo& operand, const CallF
 
 Result<uint32_t> CallLowering::AddPacked(const ops::OpEntry& op, std::vector<Arg> args,
                                          Storage storage, const std::string& name) {
-  SPIRLOOM_TRY_ASSIGN(const std::vector<ops::TensorDesc> outputs, Infer(*op.op, args));
+  OpCall call = Call(op, std::move(args), {});
+  SPIRLOOM_TRY_ASSIGN(const std::vector<ops::TensorDesc> outputs, Infer(call));
   if (outputs.size() != 1) {
     return Error(StatusCode::kInternal, {"Packing op ", op.op->name, " has not one output."});
   }
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, outputs[0]));
+  call.SetOutputs({output});
   std::vector<StorageChoice> choices;
   for (Storage node : StoragesFrom(storage)) choices.push_back({node, storage});
-  SPIRLOOM_TRY(Lower(op, std::move(args), {output}, choices, name));
+  SPIRLOOM_TRY(Lower(call, choices, name));
   return InStorage(output, storage);
 }
 }  // namespace spirloom::graph

@@ -3,6 +3,7 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,19 @@ struct PlanTensor {
   uint64_t buffer_size() const { return (uint64_t{size} + 15) / 16 * 16; }
 };
 
+// What formulas say of one dispatch of a call.
+struct DispatchValues {
+  std::array<int64_t, 3> invocations{};
+  std::vector<std::byte> push;
+  // The element of the output where it puts its part, see ops::KernelInfo::joined_at; -1: nowhere.
+  int64_t joined_at = -1;
+
+  // Whether there is nothing to do.
+  bool is_empty() const {
+    return invocations[0] == 0 || invocations[1] == 0 || invocations[2] == 0;
+  }
+};
+
 // A call of an op with the kernel chosen for it, or, with `op` null, a copy of the bytes of
 // operands[0][0] to operands[1][0], both buffers.
 struct PlanNode {
@@ -43,11 +57,13 @@ struct PlanNode {
   const ops::KernelInfo* kernel = nullptr;
   ops::Variant variant{};
   Storage storage = Storage::kBuffer;
-  std::vector<Arg> args;          // what formulas see; tensors are indices into Plan::tensors
+  std::vector<Arg> args;          // what formulas saw; tensors are indices into Plan::tensors
   std::vector<uint32_t> outputs;  // likewise
   // What is bound: for each operand of the kernel one tensor, several for a list, kNoTensor for an
   // absent one.
   std::vector<std::vector<uint32_t>> operands;
+  std::vector<uint32_t> constants;  // for specialisation
+  std::vector<DispatchValues> dispatches;
   // Which of its dispatches have nothing to do, as what they would copy is there; empty: none.
   std::vector<bool> in_place;
   bool is_constant = false;  // run once, at load

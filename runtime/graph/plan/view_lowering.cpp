@@ -1,8 +1,6 @@
 #include "runtime/graph/plan/view_lowering.h"
 
 #include "runtime/base/error.h"
-#include "runtime/graph/plan/call_frame.h"
-#include "runtime/ops/call_formulas.h"
 
 namespace spirloom::graph {
 namespace {
@@ -34,44 +32,44 @@ Status CheckView(const ops::OpInfo& op, const PlanTensor& source, const PlanTens
 
 // Makes the view an alias if it is one run of a buffer's elements. A constant's parts are computed,
 // as constants are known by what they are made of.
-Result<bool> LowerPart(CallLowering& calls, const ops::OpEntry& op, const std::vector<Arg>& args,
-                       uint32_t output, Storage requested, const DeviceTraits& device) {
-  const uint32_t source = args[static_cast<size_t>(op.op->view_of)].tensors[0];
+Result<bool> LowerPart(CallLowering& calls, OpCall& call, Storage requested,
+                       const DeviceTraits& device) {
+  const uint32_t source = call.args()[static_cast<size_t>(call.op().view_of)].tensors[0];
+  const uint32_t output = call.outputs()[0];
   const PlanTensor& whole = calls.tensor(source);
   const PlanTensor& part = calls.tensor(output);
   if (whole.storage() != Storage::kBuffer || requested != Storage::kBuffer || whole.is_constant ||
       part.size == 0) {
     return false;
   }
-  const std::vector<uint32_t> outputs = {output};
-  const CallFrame frame(*op.op, args, outputs, calls.plan().tensors);
-  ops::CallFormulas formulas(*op.op, frame.call());
-  const int64_t element = formulas.ViewAt();
-  SPIRLOOM_TRY(formulas.status());
+  const int64_t element = call.formulas().ViewAt();
+  SPIRLOOM_TRY(call.formulas().status());
   if (element < 0) return false;
-  const uint64_t offset = static_cast<uint64_t>(element) * ElementSize(part.desc.dtype);
-  if ((whole.alias_offset + offset) % device.buffer_offset_alignment != 0) return false;
-  if (part.desc.dtype != whole.desc.dtype || offset + part.size > whole.size) {
-    return Error(StatusCode::kInternal, {op.op->name,
+  const uint64_t size = ElementSize(part.desc.dtype);
+  const auto place = static_cast<uint64_t>(element);
+  if (part.desc.dtype != whole.desc.dtype || place > whole.size / size ||
+      part.size > whole.size - place * size) {
+    return Error(StatusCode::kInternal, {call.op().name,
                                          " is declared a view, but goes beyond the "
                                          "end of its input or has another dtype."});
   }
-  Alias(calls.plan(), source, output, offset);
+  if ((whole.alias_offset + place * size) % device.buffer_offset_alignment != 0) return false;
+  Alias(calls.plan(), source, output, place * size);
   return true;
 }
 
 }  // namespace
 
-Result<bool> LowerView(CallLowering& calls, const ops::OpEntry& op, const std::vector<Arg>& args,
-                       uint32_t output, Storage requested, const DeviceTraits& device) {
-  const Arg& arg = args[static_cast<size_t>(op.op->view_of)];
-  if (arg.kind != ArgKind::kTensor) return false;
-  if (!op.op->view_at.empty()) return LowerPart(calls, op, args, output, requested, device);
+Result<bool> LowerView(CallLowering& calls, OpCall& call, Storage requested,
+                       const DeviceTraits& device) {
+  const Arg& arg = call.args()[static_cast<size_t>(call.op().view_of)];
+  const uint32_t output = call.outputs()[0];
+  if (!call.op().view_at.empty()) return LowerPart(calls, call, requested, device);
   uint32_t source = arg.tensors[0];
-  SPIRLOOM_TRY(CheckView(*op.op, calls.tensor(source), calls.tensor(output)));
+  SPIRLOOM_TRY(CheckView(call.op(), calls.tensor(source), calls.tensor(output)));
   if (!CanAlias(calls.tensor(source), calls.tensor(output))) {
     if (!calls.HasCopyIn(source, Storage::kBuffer) && IsTexture(requested)) {
-      SPIRLOOM_TRY_ASSIGN(const bool computable, calls.CanCompute(op, args, output, requested));
+      SPIRLOOM_TRY_ASSIGN(const bool computable, calls.CanCompute(call, requested));
       if (computable) return false;
     }
     SPIRLOOM_TRY_ASSIGN(source, calls.InStorage(source, Storage::kBuffer));

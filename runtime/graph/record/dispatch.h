@@ -1,10 +1,11 @@
-// Evaluates the formulas of a plan: what to dispatch, and the pipelines it takes.
+// What a plan dispatches, and the pipelines it takes.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_RECORD_DISPATCH_H_
 #define SPIRLOOM_RUNTIME_GRAPH_RECORD_DISPATCH_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/graph/plan/device_traits.h"
@@ -18,10 +19,10 @@ inline constexpr uint32_t kBufferCopy = UINT32_MAX;
 
 // One command: a dispatch, or with `pipeline` kBufferCopy a copy of tensors[0] to tensors[1].
 struct Dispatch {
-  uint32_t node = 0;              // index into Plan::nodes
-  uint32_t pipeline = 0;          // index into DispatchList::pipelines
-  std::vector<uint32_t> tensors;  // binding i; kNoTensor: nothing
-  std::vector<std::byte> push;
+  uint32_t node = 0;                      // index into Plan::nodes
+  uint32_t pipeline = 0;                  // index into DispatchList::pipelines
+  std::vector<uint32_t> tensors;          // binding i; kNoTensor: nothing
+  std::span<const std::byte> push;        // the plan's
   std::array<uint32_t, 3> invocations{};  // as the kernel asks for
   std::array<uint32_t, 3> workgroup{};
   std::array<uint32_t, 3> groups{};
@@ -32,17 +33,15 @@ struct DispatchList {
   std::vector<vulkan::PipelineDesc> pipelines;  // distinct; refer to the shader library
 };
 
-// The local size closest to `wanted` that the device allows.
-std::array<uint32_t, 3> FitWorkgroup(std::array<uint32_t, 3> wanted, const DeviceTraits& device);
-
 // The group counts for these invocations. A one-dimensional grid of more groups than the device
 // takes in x goes on in y. Fails with kUnsupported for a grid that is still too large.
 Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invocations,
                                             const std::array<uint32_t, 3>& workgroup,
                                             const DeviceTraits& device);
 
-// Dispatches with nothing to do are left out. Fails with kInvalidFile when a formula fails, naming
-// the node, with kInternal when registry and variant disagree.
+// Dispatches with nothing to do are left out. The list refers to `plan`. Fails, naming the node,
+// with kUnsupported for a grid that the device cannot dispatch, with kInternal when registry and
+// variant disagree.
 Result<DispatchList> BuildDispatches(const Plan& plan, const DeviceTraits& device);
 
 }  // namespace spirloom::graph

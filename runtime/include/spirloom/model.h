@@ -50,6 +50,11 @@ struct ModelOptions {
   std::function<void(const TunedCall& call, size_t done, size_t total)> on_tuned = {};
   // For how many sizes of its inputs a model keeps what it prepared (commands, descriptors).
   size_t kept_sizes = 8;
+  // What a graph may take at most. A file may come from anywhere, and a few bytes of it can ask for
+  // much: dispatches take host memory, tensors the device's. 0: what follows from the size of the
+  // file, enough for most (docs/running.md).
+  uint64_t max_dispatches = 0;
+  uint64_t max_device_bytes = 0;
 };
 
 // For ModelOptions::tune. Measuring is linked into programs that call this, and no others.

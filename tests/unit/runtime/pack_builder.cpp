@@ -13,23 +13,61 @@ size_t Align(size_t offset) {
   return (offset + pack::kPackAlignment - 1) / pack::kPackAlignment * pack::kPackAlignment;
 }
 
+// Numbers here are below 128: one byte.
+std::string Number(size_t value) { return std::string(1, static_cast<char>(value)); }
+
+// A text stands behind its length.
+std::string Text(const std::string& value) { return Number(value.size()) + value + '\0'; }
+
+std::string Packed(const PackedOperand& operand) {
+  std::string text = Text(operand.name) + Number(operand.output ? 1 : 0) + Number(operand.index) +
+                     Number(static_cast<size_t>(operand.access)) +
+                     Number(static_cast<size_t>(operand.storage)) + Number(0) +
+                     Text(operand.pack_op);
+  if (operand.pack_op.empty()) return text;
+  return text + std::string("\1\2\3", 3) + Number(operand.index);  // one formula: the argument
+}
+
+std::string Packed(const PackedKernel& kernel) {
+  std::string text = Text(kernel.name) + Number(0) + Number(2) + Number(0);  // of buffers, no push
+  text += std::string(5, '\0');  // no when, prefer, repeat, joined_at, axes
+  text += Number(kernel.operands.size());
+  for (const PackedOperand& operand : kernel.operands) text += Packed(operand);
+  text += std::string(2, '\0');  // no push constants, no specialisation constants
+  for (int i = 0; i < 3; ++i) text += std::string("\2\0\2", 3);  // the grid: 1
+  return text;
+}
+
+std::string Packed(const PackedOp& op) {
+  std::string text = Text(op.name) + Text(op.short_name) + Number(op.view_of);
+  text += Number(op.args.size());
+  for (const std::string& arg : op.args) text += Text(arg) + std::string(3, '\0');  // any length
+  text += std::string(op.args.size(), '\0');                                        // and dtype
+  text += std::string(2, '\0');  // no lets, no steps
+  text += Number(op.outputs);
+  for (size_t i = 0; i < op.outputs; ++i) {
+    text += std::string("\2\x0a\0\2\0\0", 6);  // shape [], dtype f32
+  }
+  text += Number(0) + Number(op.kernels.size());  // no place of a view
+  for (const PackedKernel& kernel : op.kernels) text += Packed(kernel);
+  return text;
+}
+
 }  // namespace
+
+std::string RegistryOfOps(const std::string& library, const std::vector<PackedOp>& ops,
+                          bool overrides) {
+  std::string registry =
+      Text(library) + static_cast<char>(overrides ? 1 : 0) + static_cast<char>(ops.size());
+  for (const PackedOp& op : ops) registry += Packed(op);
+  return registry;
+}
 
 std::string RegistryOf(const std::string& library, const std::vector<std::string>& ops,
                        bool overrides) {
-  // Texts stand behind their lengths, which are below 128 here: one byte.
-  const auto text = [](const std::string& value) {
-    return std::string(1, static_cast<char>(value.size())) + value + '\0';
-  };
-  std::string registry =
-      text(library) + static_cast<char>(overrides ? 1 : 0) + static_cast<char>(ops.size());
-  for (const std::string& op : ops) {
-    registry += text(op) + text(op);
-    registry += std::string(4, '\0');                // no view; args, lets and steps: none
-    registry += std::string("\1\2\x0a\0\2\0\0", 7);  // one output: shape [], dtype f32
-    registry += std::string(2, '\0');                // no place of a view, no kernels
-  }
-  return registry;
+  std::vector<PackedOp> packed;
+  for (const std::string& op : ops) packed.push_back({.name = op, .short_name = op});
+  return RegistryOfOps(library, packed, overrides);
 }
 
 PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registry) {

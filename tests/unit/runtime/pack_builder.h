@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ops/registry.h"
 #include "runtime/pack/pack_format.h"
 
 namespace spirloom::testing {
@@ -40,6 +41,30 @@ PackBytes MakePack(const std::vector<uint64_t>& keys, const std::string& registr
 // kernels.
 std::string RegistryOf(const std::string& library, const std::vector<std::string>& ops,
                        bool overrides = false);
+
+// An op of a registry, as damaged as a test wants it. Its outputs are f32 scalars.
+struct PackedOperand {
+  std::string name;
+  bool output = false;
+  uint8_t index = 0;
+  ops::Access access = ops::Access::kRead;
+  Storage storage = Storage::kAuto;
+  std::string pack_op = {};  // called with the tensor
+};
+struct PackedKernel {
+  std::string name;
+  std::vector<PackedOperand> operands;
+};
+struct PackedOp {
+  std::string name;
+  std::vector<std::string> args = {};  // tensors
+  std::vector<PackedKernel> kernels = {};
+  size_t outputs = 1;
+  uint8_t view_of = 0;  // 1 + the argument; 0: no view
+  std::string short_name = "op";
+};
+std::string RegistryOfOps(const std::string& library, const std::vector<PackedOp>& ops,
+                          bool overrides = false);
 
 // Gives the header the content digest of the bytes as they are.
 void Reseal(PackBytes& pack);

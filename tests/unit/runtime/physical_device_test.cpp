@@ -5,6 +5,7 @@
 
 #include "runtime/pack/capability.h"
 #include "runtime/vulkan/features.h"
+#include "runtime/vulkan/texture_limits.h"
 #include "tests/unit/runtime/device_fixture.h"
 
 namespace spirloom::vulkan {
@@ -37,6 +38,16 @@ TEST_F(PhysicalDeviceTest, ListIsInOrderOfPreference) {
   for (const PhysicalDevice& physical : *devices) {
     EXPECT_FALSE(cpu && physical.info.type == "discrete");
     cpu = cpu || physical.info.type == "cpu";
+  }
+}
+
+TEST(TextureLimits, OnlyOneAnswerMeansThatAFormatIsNotSupported) {
+  const auto unsupported = IsSupported(VK_ERROR_FORMAT_NOT_SUPPORTED);
+  ASSERT_TRUE(unsupported.ok());
+  EXPECT_FALSE(*unsupported);
+  EXPECT_TRUE(*IsSupported(VK_SUCCESS));
+  for (const VkResult failure : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY}) {
+    EXPECT_EQ(IsSupported(failure).status().code(), StatusCode::kOutOfMemory);
   }
 }
 

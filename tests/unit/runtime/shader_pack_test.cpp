@@ -110,6 +110,13 @@ TEST(ShaderPack, RefusesVariants) {
   ExpectRefused([](PackBytes& p) { p.variant(1).key = 3; },
                 "Variant 1 of the shader pack is out of order: its key (3) follows 3.");
   ExpectRefused([](PackBytes& p) { p.variant(0).name = 33; }, "name at byte 33");
+  ExpectRefused([](PackBytes& p) { p.variant(0).name += 9; }, "is named ''");
+  for (const char byte : {'/', '.', 'A', ' ', '\x1b', '\xff'}) {
+    const auto alter = [byte](PackBytes& p) {
+      p.bytes()[p.header().strings_offset + 3] = static_cast<std::byte>(byte);
+    };
+    ExpectRefused(alter, "Variant 0 of the shader pack is named 'var");
+  }
   ExpectRefused([](PackBytes& p) { p.variant(0).module = 1; }, "uses module 1 of 1");
   ExpectRefused([](PackBytes& p) { p.variant(0).binding_count = 17; }, "17 bindings");
   ExpectRefused([](PackBytes& p) { p.variant(0).constant_count = 13; }, "13 constants");

@@ -1,4 +1,6 @@
-#include "runtime/graph/plan/call_frame.h"
+#include "runtime/graph/plan/op_call.h"
+
+#include <cassert>
 
 #include "runtime/base/error.h"
 
@@ -50,46 +52,56 @@ Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
   return Status();
 }
 
-CallFrame::CallFrame(const ops::OpInfo& op, std::span<const Arg> args,
-                     std::span<const uint32_t> outputs, const std::deque<PlanTensor>& tensors)
-    : op_(op), tensors_(tensors), args_(args) {
-  values_.reserve(args.size());
-  for (size_t i = 0; i < args.size(); ++i) values_.push_back(ToValue(args[i], op.args[i].type));
-  for (uint32_t output : outputs) outputs_.push_back(&tensors[output].desc);
-  call_.args = values_;
-  call_.outputs = outputs_;
-}
-
-ops::Value CallFrame::ToValue(const Arg& arg, ops::ArgType type) {
-  ops::Value value;
-  switch (type) {
-    case ops::ArgType::kTensor:
-      value.tensor = arg.tensors.empty() ? &kAbsent : &tensors_[arg.tensors[0]].desc;
-      break;
-    case ops::ArgType::kTensorList: {
-      std::vector<const ops::TensorDesc*>& list = lists_.emplace_back();
-      for (uint32_t tensor : arg.tensors) list.push_back(&tensors_[tensor].desc);
-      value.tensors = list;
-      break;
-    }
-    case ops::ArgType::kInt:
-    case ops::ArgType::kBool:
-      value.i = arg.ints.empty() ? 0 : arg.ints[0];
-      break;
-    case ops::ArgType::kFloat:
-      value.f = arg.f;
-      break;
-    case ops::ArgType::kInts:
-      value.ints = ops::Ints(std::span<const int64_t>(arg.ints));
-      break;
-    case ops::ArgType::kString:
-      value.s = arg.s;
-      break;
+OpCall::OpCall(const ops::OpEntry& op, std::vector<Arg> args, std::vector<uint32_t> outputs,
+               const std::deque<PlanTensor>& tensors, const ops::DeviceFacts& device)
+    : entry_(op),
+      tensors_(tensors),
+      args_(std::move(args)),
+      values_(args_.size()),
+      lists_(args_.size()),
+      formulas_(*op.op, call_, device) {
+  assert(CheckArgs(*op.op, args_).ok());
+  for (size_t i = 0; i < args_.size(); ++i) {
+    const Arg& arg = args_[i];
+    SetTensors(arg, op.op->args[i].type, i);
+    values_[i].i = arg.ints.empty() ? 0 : arg.ints[0];
+    values_[i].f = arg.f;
+    values_[i].s = arg.s;
+    if (arg.kind == ArgKind::kInts) values_[i].ints = ops::Ints(std::span(arg.ints));
   }
-  return value;
+  call_.args = values_;
+  SetOutputs(std::move(outputs));
 }
 
-Result<uint32_t> CallFrame::Find(const ops::TensorDesc* tensor) const {
+void OpCall::SetTensors(const Arg& arg, ops::ArgType type, size_t i) {
+  lists_[i].clear();
+  for (uint32_t tensor : arg.tensors) lists_[i].push_back(&tensors_[tensor].desc);
+  if (type == ops::ArgType::kTensorList) values_[i].tensors = lists_[i];
+  if (type == ops::ArgType::kTensor) {
+    values_[i].tensor = lists_[i].empty() ? &kAbsent : lists_[i][0];
+  }
+}
+
+void OpCall::SetOutputs(std::vector<uint32_t> outputs) {
+  outputs_ = std::move(outputs);
+  output_descs_.clear();
+  for (uint32_t output : outputs_) output_descs_.push_back(&tensors_[output].desc);
+  call_.outputs = output_descs_;
+}
+
+void OpCall::Rebind(std::vector<Arg> args) {
+  assert(args.size() == args_.size());
+  bool changed = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].tensors == args_[i].tensors) continue;
+    changed = true;
+    args_[i].tensors = std::move(args[i].tensors);
+    SetTensors(args_[i], op().args[i].type, i);
+  }
+  if (changed) formulas_.ForgetTensors();
+}
+
+Result<uint32_t> OpCall::Find(const ops::TensorDesc* tensor) const {
   for (const Arg& arg : args_) {
     for (uint32_t candidate : arg.tensors) {
       if (&tensors_[candidate].desc == tensor) return candidate;
@@ -98,7 +110,7 @@ Result<uint32_t> CallFrame::Find(const ops::TensorDesc* tensor) const {
   return Error(StatusCode::kInternal, {"A formula returns a tensor that is not of its call."});
 }
 
-Result<Arg> CallFrame::ToArg(const ops::Value& value, ops::ArgType type) const {
+Result<Arg> OpCall::ToArg(const ops::Value& value, ops::ArgType type) const {
   Arg arg;
   arg.kind = KindOf(type);
   switch (type) {

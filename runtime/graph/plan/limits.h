@@ -1,0 +1,31 @@
+// What a graph may ask of the machine that loads it.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_LIMITS_H_
+#define SPIRLOOM_RUNTIME_GRAPH_PLAN_LIMITS_H_
+
+#include <cstdint>
+
+#include "runtime/graph/file/graph.h"
+
+namespace spirloom::graph {
+
+// A node of a few bytes can repeat itself, or make a tensor, as often and as large as it likes; so
+// what a file gets depends on its size. A dispatch takes some 3 KiB of host memory.
+struct Limits {
+  uint64_t dispatches = 0;    // of all nodes, those of constants included
+  uint64_t device_bytes = 0;  // at any one time
+
+  // What docs/running.md says: for each, a number that serves any small model, and more for each
+  // byte of the file.
+  static constexpr Limits Of(const Graph& graph) {
+    constexpr uint64_t kDispatches = 16384;
+    constexpr uint64_t kFileBytesPerDispatch = 64;
+    constexpr uint64_t kDeviceBytes = uint64_t{2} << 30;
+    constexpr uint64_t kDeviceBytesPerFileByte = 64;
+    return {kDispatches + graph.file_bytes / kFileBytesPerDispatch,
+            kDeviceBytes + graph.file_bytes * kDeviceBytesPerFileByte};
+  }
+};
+
+}  // namespace spirloom::graph
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_PLAN_LIMITS_H_
