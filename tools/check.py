@@ -1,4 +1,4 @@
-"""What `./dev check` runs: format, lint, types, generated files, the Clang build, fuzzing.
+"""What `./dev check` runs: format, lint, types, generated files, Clang, sanitizers, fuzzing.
 
 Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
 `./dev check format lint`.
@@ -6,7 +6,6 @@ Every step runs even when an earlier one failed; the exit code is 1 if any did. 
 
 import argparse
 import filecmp
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,22 +85,14 @@ def check_clang() -> bool:
     return run("./dev", "build", "clang")
 
 
-def fuzz(name: str, corpus: Path) -> bool:
-    """Half a minute of a fuzzer, on a copy of its corpus."""
-    fuzzer = ROOT / "build" / "clang" / "bin" / f"fuzz_{name}"
-    if not fuzzer.exists():
-        print(f"{fuzzer} is missing: the step clang builds it.")
-        return False
-    with tempfile.TemporaryDirectory() as folder:
-        copy = shutil.copytree(corpus, Path(folder) / "corpus")
-        return run(fuzzer, "-max_total_time=30", "-print_final_stats=1", "-verbosity=0", copy)
+def check_sanitizers() -> bool:
+    """Unit tests and a tenth of the operators' cases under ASan, UBSan and TSan."""
+    return run(sys.executable, "tools/sanitizers.py")
 
 
 def check_fuzz() -> bool:
-    """Graph files and shader libraries are read safely: a minute of fuzzing, ASan and UBSan on."""
-    graphs = ROOT / "tests" / "fuzz" / "corpus" / "graph_loader"
-    libraries = ROOT / "build" / "clang" / "tests" / "fuzz" / "corpus" / "shader_library"
-    return all([fuzz("graph_loader", graphs), fuzz("shader_library", libraries)])
+    """Whatever is read is read safely: a minute of fuzzing in all, ASan and UBSan on."""
+    return run("./dev", "fuzz", "all", "0.1")
 
 
 STEPS: dict[str, Callable[[], bool]] = {
@@ -110,6 +101,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "types": check_types,
     "generated": check_generated,
     "clang": check_clang,
+    "sanitizers": check_sanitizers,
     "fuzz": check_fuzz,
 }
 

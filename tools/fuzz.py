@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.closed_pipe import ends_quietly
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "tests" / "fuzz"
 WORK = ROOT / "build" / "fuzz"
@@ -98,8 +100,9 @@ def run_native(name: str, minutes: float) -> bool:
 def run_python(name: str, minutes: float) -> bool:
     findings = WORK / name / "findings"
     python = ROOT / ".venv" / "bin" / "python"
-    command = [python, "-m", f"tests.fuzz.{name}", "--minutes", str(minutes)]
-    return subprocess.run([*command, "--findings", findings], cwd=ROOT, check=False).returncode == 0
+    command = [str(python), "-m", f"tests.fuzz.{name}", "--minutes", str(minutes)]
+    command += ["--findings", str(findings)]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 def run(names: list[str], minutes: float) -> bool:
@@ -113,6 +116,7 @@ def run(names: list[str], minutes: float) -> bool:
     return all(passed + [run_python(name, minutes) for name in python])
 
 
+@ends_quietly
 def main() -> int:
     known = targets()
     lines = [f"  {name:15} {target.what}" for name, target in known.items()]
