@@ -186,12 +186,26 @@ def tensor_of_no_type() -> onnx.TensorProto:
         (node("Conv", "x w", auto_pad="SAME_UPPER"), "its window of [2, 2, 2] does not fit"),
         (node("MaxPool", "x", kernel_shape=[2, 2], pads=[1 << 60, 0, 0, 0]), "impossible shape"),
         (node("Tile", "x r"), "impossible shape"),
+        (node("Pad", "empty p", mode="edge"), "dimension 0 of f32[0, 2], which has none"),
+        (node("STFT", "signal step - length"), "is not of real or complex numbers"),
+        (node("ConvInteger", "q k zero"), "the zero point f32[1, 1, 2] does not fit"),
     ],
 )
 def test_impossible_nodes_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], made: onnx.NodeProto, message: str
 ) -> None:
-    constants = {"r": np.array([1 << 40, 1, 1, 1 << 40]), "w": random(1, 1, 2, 2, 2)}
+    constants = {
+        "r": np.array([1 << 40, 1, 1, 1 << 40]),
+        "w": random(1, 1, 2, 2, 2),
+        "empty": random(0, 2),
+        "p": np.array([1, 0, 0, 0]),
+        "signal": random(1, 8, 3),
+        "step": np.array(2),
+        "length": np.array(4),
+        "q": np.ones((1, 1, 3, 3), np.uint8),
+        "k": np.ones((1, 1, 2, 2), np.uint8),
+        "zero": np.ones((1, 1, 2), np.uint8),
+    }
     whole = model([made], {"x": (1, 1, 3, 3)}, constants)
     whole.ir_version = 99
     code, _, err = run(capsys, "import", saved(whole, tmp_path), "-o", str(tmp_path / "m.slg"))
