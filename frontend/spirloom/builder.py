@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from spirloom.budget import Budget
-from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.ir import Array, DType, Graph, Node, Tensor, constant, is_possible
+from spirloom.ops import OpError, OpLibrary
 
 
 class Builder:
@@ -34,6 +34,9 @@ class Builder:
         """Appends a call and returns all of its outputs; raises OpError if it cannot be made."""
         values = self.library.complete(op, args)
         types = self.library.infer(op, values)
+        for shape, _ in types:
+            if not is_possible(shape):
+                raise OpError(f"{op} would give the impossible shape {list(shape)}")
         outputs = tuple(Tensor(self.name, dtype, shape) for shape, dtype in types)
         node = Node(op, values, outputs, self.name)
         self.graph.nodes.append(node)
@@ -41,8 +44,12 @@ class Builder:
         return outputs
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
-        """A constant of rank 0."""
-        return self.constant(np.array(value, dtype=dtype.numpy))
+        """A constant of rank 0; OpError if the type has no such number."""
+        whole = np.iinfo(dtype.numpy) if dtype.numpy.kind in "iu" else None
+        if whole and not (float(value).is_integer() and whole.min <= value <= whole.max):
+            raise OpError(f"{dtype.long_name} cannot hold {value}")
+        with np.errstate(over="ignore"):
+            return self.constant(np.array(value, dtype=dtype.numpy))
 
     def constant(self, values: Array) -> Tensor:
         """A constant of a type Spirloom has."""
@@ -88,6 +95,8 @@ class Builder:
 
     def slice(self, x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Tensor:
         """Elements start, start + step, … below end of one dimension."""
+        if dim >= len(x.shape):
+            raise OpError(f"{x} has no dimension {dim}")
         if (start, end, step) == (0, x.shape[dim], 1):
             return x
         if x.data is not None:
@@ -103,7 +112,10 @@ class Builder:
         known = [part.data for part in parts if part.data is not None]
         if len(known) == len(parts):
             self.budget.check([sum(a.size for a in known)], known[0].itemsize)
-            return self.constant(np.concatenate(known, axis=dim))
+            try:
+                return self.constant(np.concatenate(known, axis=dim))
+            except ValueError as error:
+                raise OpError(f"{', '.join(map(str, parts))} cannot be joined") from error
         return self.emit("aten.cat", tensors=tuple(parts), dim=dim)
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:

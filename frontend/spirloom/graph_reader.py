@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_
 from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES
 from spirloom.interval import Interval
-from spirloom.ir import ArgValue, Array, Graph, Node, Tensor
+from spirloom.ir import ArgValue, Array, Graph, Node, Tensor, is_possible
 from spirloom.varying.reader import SizeReader
 
-MAX_RANK = 8
-MAX_ELEMENTS = 1 << 48
 # The bounds of a tensor that has none.
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
@@ -114,9 +111,7 @@ class _Reader:
         name = _text(entry.name)
         what = f"tensor {index} ({name})"
         shape = tuple(int(d) for d in _list(entry.shape))
-        if len(shape) > MAX_RANK:
-            raise MalformedBuffer(f"{what} has rank {len(shape)}, more than {MAX_RANK}")
-        if any(d > MAX_ELEMENTS for d in shape) or prod(d or 1 for d in shape) > MAX_ELEMENTS:
+        if not is_possible(shape):
             raise MalformedBuffer(f"{what} has the impossible shape {list(shape)}")
         if entry.dtype >= len(DTYPES) or entry.storage >= len(STORAGES):
             raise MalformedBuffer(f"{what} has dtype {entry.dtype} and storage {entry.storage}")

@@ -7,7 +7,7 @@ greatest sizes; ints of its shapes and arguments that vary are `Varying`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -15,13 +15,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codegen.vocabulary import DType, Storage
+from codegen.vocabulary import MAX_RANK, DType, Storage
 from spirloom.interval import Interval
 from spirloom.sizes import Symbol
 
-__all__ = ["ArgValue", "Array", "DType", "Graph", "Node", "Storage", "Tensor", "constant"]
+__all__ = [
+    "MAX_RANK",
+    "ArgValue",
+    "Array",
+    "DType",
+    "Graph",
+    "Node",
+    "Storage",
+    "Tensor",
+    "constant",
+    "is_possible",
+]
 
 Array = npt.NDArray[Any]
+
+# Of a tensor, in the graph file.
+MAX_ELEMENTS = 1 << 48
 
 
 @dataclass(slots=True, eq=False)
@@ -112,6 +126,12 @@ class Graph:
     def producers(self) -> dict[Tensor, Node]:
         """The node that writes each computed tensor."""
         return {tensor: node for node in self.nodes for tensor in node.outputs}
+
+
+def is_possible(shape: Sequence[int]) -> bool:
+    """Whether a graph file may hold a tensor of this shape; a zero does not excuse large sizes."""
+    small = prod(d or 1 for d in shape) <= MAX_ELEMENTS
+    return small and len(shape) <= MAX_RANK and min(shape, default=0) >= 0
 
 
 def constant(name: str, values: Array) -> Tensor:

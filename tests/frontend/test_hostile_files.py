@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from spirloom.builder import Builder
+from spirloom.ir import DType, Graph
+from spirloom.ops import OpError, OpLibrary
 
 from tests.frontend.models import model, node, random
 from tests.frontend.test_cli import external, run, saved, small_network
@@ -164,3 +168,62 @@ def test_names_do_not_reach_the_terminal_as_they_are(
     code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
     assert code == 1 and len(err.splitlines()) == 2
     assert f"  {shown}, {shown}: there is no converter for it\n" in err
+
+
+def tensor_of_no_type() -> onnx.TensorProto:
+    made = helper.make_tensor("t", TensorProto.FLOAT, (1,), [0])
+    made.data_type = -2
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (
+            helper.make_node("Constant", [], ["y"], value=tensor_of_no_type()),
+            "its value is damaged",
+        ),
+        (node("Conv", "x w", auto_pad="SAME_UPPER"), "its window of [2, 2, 2] does not fit"),
+        (node("MaxPool", "x", kernel_shape=[2, 2], pads=[1 << 60, 0, 0, 0]), "impossible shape"),
+        (node("Tile", "x r"), "impossible shape"),
+        (node("Pad", "empty p", mode="edge"), "dimension 0 of f32[0, 2], which has none"),
+        (node("STFT", "signal step - length"), "is not of real or complex numbers"),
+        (node("ConvInteger", "q k zero"), "the zero point f32[1, 1, 2] does not fit"),
+    ],
+)
+def test_impossible_nodes_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], made: onnx.NodeProto, message: str
+) -> None:
+    constants = {
+        "r": np.array([1 << 40, 1, 1, 1 << 40]),
+        "w": random(1, 1, 2, 2, 2),
+        "empty": random(0, 2),
+        "p": np.array([1, 0, 0, 0]),
+        "signal": random(1, 8, 3),
+        "step": np.array(2),
+        "length": np.array(4),
+        "q": np.ones((1, 1, 3, 3), np.uint8),
+        "k": np.ones((1, 1, 2, 2), np.uint8),
+        "zero": np.ones((1, 1, 2), np.uint8),
+    }
+    whole = model([made], {"x": (1, 1, 3, 3)}, constants)
+    whole.ir_version = 99
+    code, _, err = run(capsys, "import", saved(whole, tmp_path), "-o", str(tmp_path / "m.slg"))
+    assert code == 1 and message in err, err
+
+
+def test_builders_refuse_what_does_not_fit(library: OpLibrary) -> None:
+    build = Builder(library, Graph())
+    row, column = (build.constant(random(*shape)) for shape in ((3,), (2, 2)))
+    with pytest.raises(OpError, match=r"f32\[3\] has no dimension 1"):
+        build.slice(row, 1, 0, 1)
+    with pytest.raises(OpError, match=r"f32\[3\], f32\[2, 2\] cannot be joined"):
+        build.cat([row, column], 0)
+
+
+def test_whole_numbers_hold_no_infinity(library: OpLibrary) -> None:
+    build = Builder(library, Graph())
+    for value, dtype in ((inf, DType.I32), (0.5, DType.I32), (-1, DType.U8), (300, DType.I8)):
+        with pytest.raises(OpError, match=f"{dtype.long_name} cannot hold {value}"):
+            build.scalar(value, dtype)
+    assert build.scalar(3.0, DType.I8).data == 3

@@ -156,7 +156,7 @@ bool AddCases(const Seeds& seeds, const char* path) {
   const auto cases = spirloom::testing::CaseFile::Open(path);
   if (!cases.ok()) return false;
   std::map<std::string, int> count;
-  for (const auto* test : *cases->pack().cases()) {
+  for (const auto* test : cases->cases()) {
     const std::span<const std::byte> graph = spirloom::testing::GraphOf(*test);
     int& of_op = count[test->op()->str()];
     if (graph.size() > kLargest || of_op == kMostOfAnOp) continue;
@@ -204,9 +204,11 @@ void AddCasePack(const Seeds& seeds) {
   builder.ForceVectorAlignment(data.size(), 1, 64);
   const auto graph = builder.CreateVector(data);
   const auto text = builder.CreateString("relu_f32_buffer/one");
+  const auto tolerances =
+      builder.CreateVector(std::vector{spirloom::schema::CreateTolerance(builder, 1e-5, 1e-5)});
   const std::vector<flatbuffers::Offset<spirloom::schema::Case>> cases = {
       spirloom::schema::CreateCase(builder, text, text, text, text, /*storage=*/1, graph, inputs,
-                                   inputs, /*rtol=*/1e-5, /*atol=*/1e-5)};
+                                   inputs, tolerances)};
   const auto list = builder.CreateVector(cases);
   FinishSizePrefixedCasePackBuffer(builder,
                                    spirloom::schema::CreateCasePack(builder, /*version=*/1, list));

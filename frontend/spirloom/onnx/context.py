@@ -13,6 +13,7 @@ from spirloom.builder import Builder
 from spirloom.ir import Array, Tensor
 from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.terms import Unsupported, Value
+from spirloom.onnx.unpack import value_of
 
 
 class Lifter:
@@ -145,7 +146,7 @@ class NodeContext:
             return default
         if attribute.type != kind:
             raise Unsupported(f"its attribute '{name}' has the wrong type")
-        return onnx.helper.get_attribute_value(attribute)
+        return value_of(attribute)
 
     def axis(self, axis: int, rank: int) -> int:
         """A non-negative axis; Unsupported if it is out of range."""

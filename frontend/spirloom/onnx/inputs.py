@@ -12,13 +12,11 @@ from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 from spirloom import interval
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
-from spirloom.ir import Array, Tensor
+from spirloom.ir import MAX_RANK, Array, Tensor
 from spirloom.onnx.dtypes import narrow_type, numpy_type
 from spirloom.onnx.input_facts import input_facts
 from spirloom.onnx.narrowing import Facts
 from spirloom.onnx.terms import Unsupported
-
-MAX_RANK = 8
 
 
 @dataclass(frozen=True, slots=True)

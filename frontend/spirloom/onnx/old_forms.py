@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 
-import onnx
 from onnx import NodeProto, defs
 
 from spirloom.builder import Builder
 from spirloom.ir import Tensor
 from spirloom.onnx.terms import Unsupported, Value
+from spirloom.onnx.unpack import value_of
 
 OLDEST_CONVERTED = 7
 
@@ -33,7 +33,7 @@ def modern_inputs(
         raise Unsupported(
             f"its form of opset {opset} is not supported, that of {OLDEST_CONVERTED} is"
         )
-    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    attributes = {a.name: value_of(a) for a in node.attribute}
     if node.op_type in _TRAINED and not attributes.get("is_test", 0):
         raise Unsupported("is_test is not set; export the model in inference mode (model.eval())")
     if node.op_type in _ALIGNED and attributes.get("broadcast", 0) and "axis" in attributes:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto
 
 from spirloom.budget import Budget
 from spirloom.ir import Tensor
 from spirloom.onnx.guess import Guesses
 from spirloom.onnx.sequences import Held
 from spirloom.onnx.terms import Unsupported, Value
+from spirloom.onnx.unpack import array_of
 
 
 class Unknown(Exception):
@@ -56,10 +56,7 @@ class Values:
     def _unpacked(self, name: str) -> Value:
         if name not in self._initializers:
             raise Unsupported(f"nothing makes its input '{name}'")
-        try:
-            array = np.asarray(numpy_helper.to_array(self._initializers[name]))
-        except (ValueError, TypeError, KeyError) as error:
-            raise Unsupported(f"the initializer '{name}' is damaged: {error}") from error
+        array = array_of(self._initializers[name], f"the initializer '{name}'")
         array.flags.writeable = False
         self._budget.hold_free(array)
         return array

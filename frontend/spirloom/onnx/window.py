@@ -37,6 +37,8 @@ class Window:
 def read_window(ctx: NodeContext, kernel: Sequence[int], size: Sequence[int]) -> Window:
     """The window of a node whose kernel and input size, of two or three dims, are given."""
     given = ctx.integers("kernel_shape")
+    if len(kernel) != len(size):
+        raise Unsupported(f"its window of {list(kernel)} does not fit an input of {list(size)}")
     if given is not None and spatial(given, 1, len(kernel), "kernel_shape") != tuple(kernel):
         raise Unsupported(f"its kernel_shape {given} contradicts the weight's {list(kernel)}")
     stride = spatial(ctx.integers("strides"), 1, len(kernel), "strides")

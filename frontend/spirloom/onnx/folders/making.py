@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import AttributeProto, numpy_helper
+from onnx import AttributeProto
 
 from spirloom.ir import Array
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.fold import folds
 from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.unpack import array_of
 
 
 @folds("Constant")
 def _constant(ctx: NodeContext, inputs: list[Array]) -> Array:
     if ctx.has("value"):
-        return np.asarray(numpy_helper.to_array(ctx.attribute("value").t))
+        return array_of(ctx.attribute("value").t, "its value")
     for name, dtype in (("float", np.float32), ("int", np.int64)):
         for key in (f"value_{name}", f"value_{name}s"):
             if ctx.has(key):
@@ -33,7 +34,7 @@ def _constant_of_shape(ctx: NodeContext, inputs: list[Array]) -> Array:
     shape = [int(d) for d in inputs[0].flat]
     value = np.zeros(1, np.float32)
     if ctx.has("value"):
-        value = np.asarray(numpy_helper.to_array(ctx.attribute("value").t)).reshape(-1)
+        value = array_of(ctx.attribute("value").t, "its value").reshape(-1)
     ctx.check_size(shape, value.itemsize)
     return np.full(shape, value[0], dtype=value.dtype)
 

@@ -106,8 +106,10 @@ def pad(ctx: NodeContext) -> Tensor:
     if mode == "constant":
         return ctx.build.pad(x, before, after, _pad_value(ctx))
     modes = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
-    if mode not in modes or min(before + after) < 0:
+    if mode not in modes or min(before + after, default=0) < 0:
         raise Unsupported(f"mode '{mode}' with pads {pads} is not supported")
+    if not any(before + after):
+        return x
     reach = {"reflect": 1, "edge": -max(before + after, default=0), "wrap": 0}[mode]
     most = [max(pair) for pair in zip(before, after, strict=True)]
     if all(p <= n - reach for p, n in zip(most, x.shape, strict=True)) and min(x.shape) > 0:
@@ -116,6 +118,8 @@ def pad(ctx: NodeContext) -> Tensor:
         return ctx.build.emit("aten.pad", x=x, pad=amounts, mode=modes[mode])
     # Beyond what PyTorch's pads reach, the rule goes on.
     for dim in (d for d in range(rank) if before[d] or after[d]):
+        if not x.shape[dim]:
+            raise Unsupported(f"it repeats elements of dimension {dim} of {x}, which has none")
         ctx.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
         indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]
         x = pick(ctx, x, dim, indices)

@@ -125,7 +125,10 @@ def _centred(ctx: NodeContext, x: Tensor, zero: Tensor | None) -> Tensor:
         return wide
     offset = _floats(ctx, zero)
     if wide.data is not None and offset.data is not None:
-        return ctx.build.constant(np.asarray(wide.data - offset.data))
+        try:
+            return ctx.build.constant(np.asarray(wide.data - offset.data))
+        except ValueError as error:
+            raise Unsupported(f"the zero point {offset} does not fit {x}") from error
     return ctx.build.emit("aten.sub.Tensor", a=wide, b=offset)
 
 

@@ -118,6 +118,8 @@ def _reordered(ctx: NodeContext, x: Tensor, order: Sequence[int]) -> Tensor:
     """The equal parts of the first dimension in another order."""
     if list(order) == list(range(len(order))):
         return x
+    if not x.shape:
+        raise Unsupported(f"{x} does not consist of {len(order)} parts")
     size = x.shape[0] // len(order)
     return ctx.build.cat([ctx.build.slice(x, 0, k * size, (k + 1) * size) for k in order], 0)
 

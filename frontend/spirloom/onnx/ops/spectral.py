@@ -49,6 +49,8 @@ def stft(ctx: NodeContext) -> Tensor:
     if len(x.shape) != 3 or not step or step[0] < 1 or not 1 <= length <= x.shape[1]:
         raise Unsupported(f"frames of {length} in steps of {step} do not fit {x}")
     batch, size, parts = x.shape
+    if parts not in (1, 2):
+        raise Unsupported(f"{x} is not of real or complex numbers")
     ctx.check_size([size // step[0] + 1, length], np.dtype(np.int32).itemsize)
     starts = np.arange(0, size - length + 1, step[0], dtype=np.int32)
     places = (starts[:, None] + np.arange(length, dtype=np.int32)).reshape(-1)

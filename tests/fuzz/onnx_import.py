@@ -1,0 +1,82 @@
+"""Fuzzes the import of ONNX models: reading, converting, optimising, and writing the graph.
+
+.venv/bin/python -m tests.fuzz.onnx_import --minutes 10 --seed 7 --findings DIR
+"""
+
+from __future__ import annotations
+
+import atexit
+import random
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+from spirloom import graph_file, graph_reader
+from spirloom.errors import ImportFailure
+from spirloom.onnx.guess import Guesses
+from spirloom.onnx.importer import import_model
+from spirloom.onnx.inputs import Shapes
+from spirloom.ops import OpLibrary
+from spirloom.passes import optimize
+
+from tests.fuzz.campaign import Target, exit_with
+from tests.fuzz.onnx_mutation import mutate, mutate_bytes, mutate_field
+from tests.fuzz.onnx_seeds import drawn, parts
+
+UNCHECKED = 99  # a version of the format that ONNX's own checker does not know
+CONSTANTS_LIMIT = 64 << 20
+
+
+def make(choose: random.Random) -> dict[str, bytes]:
+    """A model: a quarter of them with damaged bytes, the others with other content."""
+    model = drawn(choose)
+    in_bytes = choose.random() < 0.25
+    for _ in range(0 if in_bytes else choose.randint(1, 4)):
+        if choose.random() < 0.5:
+            mutate(model, choose)
+        else:
+            mutate_field(model, parts(), choose)
+    if choose.random() < 0.7:
+        model.ir_version = UNCHECKED
+    content: bytes = model.SerializeToString()
+    return {"m.onnx": mutate_bytes(content, choose) if in_bytes else content}
+
+
+def run(files: dict[str, bytes]) -> bool:
+    """Imports the model; whether that worked. What was written must be readable."""
+    path = _folder() / "m.onnx"
+    path.write_bytes(files["m.onnx"])
+    try:
+        with patch.object(
+            Guesses, "_infer", lambda self: {}
+        ):  # which takes a process, for messages
+            graph = import_model(path, _library(), Shapes(), constants_limit=CONSTANTS_LIMIT)
+        optimize(graph, _library())
+    except ImportFailure:
+        return False
+    path = _folder() / "m.slg"
+    path.write_bytes(graph_file.to_bytes(graph))
+    graph_reader.load(path)
+    return True
+
+
+@cache
+def _library() -> OpLibrary:
+    return OpLibrary()
+
+
+@cache
+def _folder() -> Path:
+    """In memory where there is such a place."""
+    memory = Path("/dev/shm")
+    made = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
+
+
+TARGET = Target(make, run)
+
+if __name__ == "__main__":
+    exit_with(__doc__, TARGET)

@@ -1,0 +1,96 @@
+"""Fuzzes the reading of specs and templates, up to the GLSL of every variant.
+
+.venv/bin/python -m tests.fuzz.op_specs --minutes 10 --seed 7 --findings DIR
+"""
+
+from __future__ import annotations
+
+import atexit
+import random
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from codegen.errors import SpecError
+from codegen.generate import render_all
+from codegen.library import load_library
+from tests.codegen.rich_spec import FILES
+from tests.fuzz.campaign import ROOT, Target, exit_with
+from tests.fuzz.spec_mutation import mutate_structure, mutate_tokens, tokens_of, values_of
+
+# Operators of ours whose spec is small. Their templates are longer than those made for tests, and
+# take longer.
+_OURS = ("relu", "hardswish", "clamp", "add", "where", "softmax", "cumsum", "cat", "roll", "triu")
+_OURS_SHARE = 0.1
+
+
+@cache
+def seeds() -> tuple[tuple[dict[str, str], ...], tuple[dict[str, str], ...]]:
+    """Files without a mistake: projects made for tests, and specs of ours."""
+    small = {name: text for name, text in FILES.items() if "rich" not in name}
+    ours = [f"op_specs/{name}.yaml" for name in _OURS]
+    return (small, FILES), tuple({name: (ROOT / name).read_text()} for name in ours)
+
+
+@cache
+def _tokens() -> tuple[str, ...]:
+    return tuple(token for text in FILES.values() for token in tokens_of(text))
+
+
+@cache
+def _values() -> tuple[object, ...]:
+    texts = [text for name, text in FILES.items() if name.endswith(".yaml")]
+    return tuple(value for text in texts for value in values_of(text))
+
+
+def make(choose: random.Random) -> dict[str, bytes]:
+    """The files of a project, one of which is damaged."""
+    files = choose.choice(seeds()[choose.random() < _OURS_SHARE])
+    victim = choose.choice([*files])
+    text = files[victim]
+    if victim.endswith(".yaml") and choose.random() < 0.4:
+        text = mutate_structure(text, _values(), choose)
+    else:
+        text = mutate_tokens(text, _tokens(), choose)
+    return {name: (text if name == victim else old).encode() for name, old in files.items()}
+
+
+def run(files: dict[str, bytes]) -> bool:
+    """Loads and renders the project; whether it has no mistake. Every mistake has a position in a
+    file of the project, or of ours, and a message."""
+    root = _folder()
+    shutil.rmtree(root, ignore_errors=True)
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    alone = len(files) == 1
+    if alone:
+        (root / "op_specs/reference").symlink_to(ROOT / "op_specs/reference")
+    templates = (ROOT if alone else root) / "templates/glsl"
+    try:
+        render_all(load_library([root / "op_specs"], [templates], root))
+    except SpecError as error:
+        assert error.diagnostics
+        for diagnostic in error.diagnostics:
+            file = diagnostic.position.file
+            assert file in files or (ROOT / file).is_file(), str(error)
+            assert diagnostic.message, str(error)
+        return False
+    return True
+
+
+@cache
+def _folder() -> Path:
+    """In memory where there is such a place."""
+    memory = Path("/dev/shm")
+    made = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made) / "project"
+
+
+TARGET = Target(make, run)
+
+if __name__ == "__main__":
+    exit_with(__doc__, TARGET)

@@ -1,0 +1,77 @@
+"""Changes specs and templates, token by token or as YAML."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+_ODD = (
+    "\x00", "\t", "é", "9" * 30, "-1", "null", "~", "!!int", "&a", "*a", "|", ">", "{}", "[]", "'",
+    '"', "1e999", ".nan", "<<: *a", "? ", "- ", "{{", "{%", "#}", "x[0]", "(", "2 ** 99",
+    "range(9)",
+)  # fmt: skip
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words, marks and white space."""
+    return re.findall(r"\w+|[^\w\s]|\s+", text)
+
+
+def mutate_tokens(text: str, others: Sequence[str], choose: random.Random) -> str:
+    """The text with one to three tokens removed, doubled, replaced or swapped."""
+    tokens = tokens_of(text)
+    for _ in range(choose.randint(1, 3)):
+        at = choose.randrange(len(tokens))
+        other = choose.choice(_ODD if choose.random() < 0.3 else others)
+        match choose.randrange(5):
+            case 0:
+                tokens[at] = ""
+            case 1:
+                tokens[at] *= 2
+            case 2:
+                tokens[at] = other
+            case 3:
+                tokens.insert(at, other)
+            case _:
+                elsewhere = choose.randrange(len(tokens))
+                tokens[at], tokens[elsewhere] = tokens[elsewhere], tokens[at]
+    return "".join(tokens)
+
+
+def mutate_structure(text: str, others: Sequence[object], choose: random.Random) -> str:
+    """The YAML with a value somewhere removed, moved, or replaced by one of another place."""
+    root = [yaml.safe_load(text)]
+    for _ in range(choose.randint(1, 2)):
+        holder, key = choose.choice([*_places(root)])
+        match choose.randrange(4):
+            case 0:
+                del holder[key]
+            case 1 if isinstance(holder, dict):
+                holder[choose.choice((*holder, 7, None, "extra"))] = holder[key]
+            case 1:
+                holder.insert(0, holder[key])
+            case 2:
+                holder[key] = [holder[key]]
+            case _:
+                holder[key] = choose.choice(others)
+        if not root:
+            return ""
+    return str(yaml.safe_dump(root[0], sort_keys=False))
+
+
+def values_of(text: str) -> list[object]:
+    """Everything in a YAML file, to put elsewhere."""
+    return [holder[key] for holder, key in _places([yaml.safe_load(text)])]
+
+
+def _places(value: object) -> list[tuple[Any, Any]]:
+    """Where values are: in which list or mapping, at which place or key."""
+    found: list[tuple[Any, Any]] = []
+    if isinstance(value, list | dict):
+        for key in range(len(value)) if isinstance(value, list) else value:
+            found += [(value, key), *_places(value[key])]
+    return found

@@ -1,0 +1,51 @@
+"""A short run of what fuzzes the Python readers: they refuse with errors meant for users."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from onnx import ModelProto
+
+from tests.fuzz import campaign, onnx_import, op_specs
+from tests.fuzz.onnx_seeds import seeds
+
+COUNT = 600
+
+
+@pytest.mark.parametrize("target", [onnx_import.TARGET, op_specs.TARGET], ids=["onnx", "specs"])
+def test_damaged_input_is_read_or_refused(target: campaign.Target, tmp_path: Path) -> None:
+    result = campaign.campaign(target, seed=3, count=COUNT, keep=tmp_path)
+    assert not result.findings, str(result)
+    assert result.ran == COUNT and COUNT / 20 < result.accepted < COUNT / 2
+
+
+def test_seeds_are_accepted() -> None:
+    for files in (*op_specs.seeds()[0], *op_specs.seeds()[1]):
+        assert op_specs.run({name: text.encode() for name, text in files.items()}), [*files]
+    own = [seed for seed in seeds() if isinstance(seed, ModelProto)]
+    assert len(own) > 5
+    for model in own[:20]:
+        assert onnx_import.run({"m.onnx": model.SerializeToString()})
+
+
+def test_a_finding_is_named_and_kept(tmp_path: Path) -> None:
+    def run(files: dict[str, bytes]) -> bool:
+        if files["f"] == b"3":
+            raise KeyError("three")
+        if files["f"] == b"4":
+            while True:
+                pass
+        return True
+
+    target = campaign.Target(lambda choose: {"f": b"%d" % choose.randrange(6)}, run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(campaign, "SECONDS_EACH", 0.05)
+        result = campaign.campaign(target, seed=1, count=50, keep=tmp_path)
+        again = campaign.campaign(target, seed=1, count=50)
+    kinds = sorted(where.split()[0] for where in result.findings)
+    assert kinds == ["KeyError", "TooSlow"] and result.findings == again.findings
+    assert result.accepted == 50 - sum(map(len, result.findings.values()))
+    first = min(min(numbers) for numbers in result.findings.values())
+    assert (tmp_path / f"1-{first}" / "f").read_bytes() in (b"3", b"4")
+    assert "Error" in str(result) and (tmp_path / f"1-{first}" / "traceback.txt").is_file()
