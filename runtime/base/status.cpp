@@ -60,6 +60,12 @@ Status Status::While(std::string_view what) && {
   return std::move(*this);
 }
 
+Status Status::ToError() && {
+  assert(!ok());
+  if (ok()) return Status(StatusCode::kInternal, "A result has neither a value nor an error.");
+  return std::move(*this);
+}
+
 void Status::Delete::operator()(Error* error) const {
   if (error != &out_of_memory) delete error;
 }

@@ -1,4 +1,4 @@
-// What generated formula code is written in: the values of a call, and total arithmetic on them.
+// What formulas compute with: the values of a call, and total arithmetic on them.
 //
 // Every function here is defined for every input. An index out of range, a division by zero, an
 // overflow of int64 or a list that grows beyond kMaxInts sets the error of `Eval` (the first one
@@ -63,7 +63,7 @@ struct Value {
   std::string_view s;
 };
 
-// One use of an op. `outputs` is empty while OpInfo::infer runs.
+// One use of an op. `outputs` is not used by the formulas that infer them.
 struct Call {
   std::span<const Value> args;
   std::span<const TensorDesc* const> outputs;

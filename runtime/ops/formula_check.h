@@ -11,8 +11,9 @@
 
 namespace spirloom::ops {
 
-// Of nodes within one another, those of the lets in use included; bounds the evaluator's stack.
-inline constexpr uint32_t kMaxFormulaDepth = 256;
+// Of nodes within one another, those of the lets in use included. Bounds the evaluator's stack,
+// some 2 KiB a node, for threads that have 512 KiB.
+inline constexpr uint32_t kMaxFormulaDepth = 128;
 // Of comprehensions within one another.
 inline constexpr size_t kMaxLoops = 8;
 

@@ -60,8 +60,8 @@ class OpIndex {
 
   // The op of this name ("aten.add.Tensor"), or null.
   const OpEntry* FindOp(std::string_view name) const;
-  // The variant of one of the entry's kernels with this key (KernelInfo::variant_key), whatever the
-  // device needs for it; absent when the library does not hold it.
+  // The variant of one of the entry's kernels with this key (CallFormulas::VariantKey), whatever
+  // the device needs for it; absent when the library does not hold it.
   std::optional<Variant> FindVariant(const OpEntry& entry, uint64_t key) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/limits.h"
 #include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
 
@@ -20,10 +21,12 @@ constexpr int kTexture3D = static_cast<int>(Storage::kTexture3D);
 
 Result<Plan> LowerFile(const FileGraph& file, Storage storage = Storage::kAuto,
                        const DeviceTraits& device = {},
-                       const std::vector<std::string>& kernels = {}) {
+                       const std::vector<std::string>& kernels = {},
+                       uint64_t max_dispatches = 100) {
   const std::vector<std::byte> bytes = file.Write();
   SPIRLOOM_TRY_ASSIGN(const Graph graph, ParseGraph(bytes));
-  return Lower(graph, FakeIndex(), device, {.storage = storage, .kernels = kernels});
+  return Lower(graph, FakeIndex(), device,
+               {.storage = storage, .kernels = kernels, .max_dispatches = max_dispatches});
 }
 
 constexpr int kTexture2D = static_cast<int>(Storage::kTexture2D);
@@ -319,6 +322,66 @@ TEST(Lowering, WorkgroupsAreTheKernelsOrNone) {
   DeviceTraits thin;
   thin.max_workgroup[0] = 63;
   EXPECT_EQ(LowerFile(b.file, Storage::kAuto, thin).status().code(), StatusCode::kUnsupported);
+}
+
+TEST(Lowering, DispatchesAreLimited) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2});
+  const uint32_t y = b.Call("test.join", {TensorsArg({x, x, x})}, {6});
+  b.file.outputs = {b.Add(y, y, {6})};
+  EXPECT_TRUE(LowerFile(b.file, Storage::kAuto, {}, {}, /*max_dispatches=*/4).ok());
+  Status status = LowerFile(b.file, Storage::kAuto, {}, {}, /*max_dispatches=*/3).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(),
+              HasSubstr("Number of dispatches (1, after 3 of other nodes) is not within 0 and the "
+                        "limit (3)"));
+  status = LowerFile(b.file, Storage::kAuto, {}, {}, /*max_dispatches=*/2).status();
+  EXPECT_THAT(status.message(), HasSubstr("Number of dispatches (3, after 0 of other nodes)"));
+  EXPECT_THAT(status.message(), HasSubstr("While preparing node 0 ('t1', test.join)."));
+}
+
+TEST(Lowering, LimitsFollowFromTheSizeOfTheFile) {
+  Graph graph;
+  const Limits least = Limits::Of(graph);
+  EXPECT_EQ(least.dispatches, 16384u);
+  EXPECT_EQ(least.device_bytes, uint64_t{1} << 31);
+  graph.file_bytes = 640;
+  EXPECT_EQ(Limits::Of(graph).dispatches, least.dispatches + 10);
+  EXPECT_EQ(Limits::Of(graph).device_bytes, least.device_bytes + 40960);
+  Builder b;
+  b.file.outputs = {b.Weight("w", {100})};
+  const std::vector<std::byte> bytes = b.file.Write();
+  const Result<Graph> read = ParseGraph(bytes);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_GT(read->file_bytes, 400u);
+  EXPECT_LE(read->file_bytes, bytes.size());
+}
+
+TEST(Lowering, TensorsOfOneConstantAreOneBuffer) {
+  Builder b;
+  const uint32_t w = b.Weight("w", {2, 3});
+  const uint32_t flat = b.file.AddTensor("flat", {6});
+  b.file.tensors[flat].constant = 0;
+  const uint32_t x = b.Input("x", {2, 3});
+  const uint32_t z = b.Input("z", {6});
+  b.file.outputs = {b.Add(x, w, {2, 3}), b.Add(z, flat, {6})};
+  const Result<Plan> plan = LowerFile(b.file);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_EQ(plan->nodes.size(), 2u);
+  const uint32_t first = plan->nodes[0].operands[1][0];
+  const uint32_t second = plan->nodes[1].operands[1][0];
+  EXPECT_NE(first, second);
+  EXPECT_EQ(plan->Root(second), plan->Root(first));
+  EXPECT_TRUE(plan->tensors[second].is_constant);
+}
+
+TEST(Lowering, AViewBeginsWithinItsSource) {
+  Builder b;
+  const uint32_t x = b.Input("x", {64});
+  b.file.outputs = {b.Call("test.far", {TensorArg(x)}, {64})};
+  const Status status = LowerFile(b.file).status();
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("goes beyond the end of its input"));
 }
 
 TEST(Lowering, DeclaredShapesMustBeTheComputedOnes) {

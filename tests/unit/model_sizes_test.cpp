@@ -104,6 +104,48 @@ TEST_F(ModelTest, SizesShareMemoryWeightsAndPipelines) {
   }
 }
 
+TEST_F(ModelTest, ResultsAndTimesAreThoseOfTheSizesThatRan) {
+  ModelOptions options;
+  options.kept_sizes = 2;
+  options.profile = true;
+  Result<Model> model =
+      Model::LoadFromMemory(*runtime_, Resizable(8, /*varies=*/true).Write(), options);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto resize = [&](int64_t batch) {
+    const Status status = model->Resize(std::vector<Shape>{{batch, 6}});
+    ASSERT_TRUE(status.ok()) << status.message();
+  };
+  resize(5);
+  Result<PendingRun> run = model->Submit();
+  ASSERT_TRUE(run.ok() && run->Wait().ok());
+  const auto ran = model->Profile();
+  ASSERT_TRUE(ran.ok()) << ran.status().message();
+
+  resize(3);
+  const auto after = model->Profile();
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  ASSERT_EQ(after->size(), ran->size());
+  for (size_t i = 0; i < ran->size(); ++i) {
+    EXPECT_EQ(after->at(i).gpu_ns, ran->at(i).gpu_ns);
+    EXPECT_EQ(after->at(i).grid[0], ran->at(i).grid[0]);
+  }
+  std::vector<std::byte> y(model->outputs()[0].size);
+  const std::vector<std::span<std::byte>> outputs{y};
+  Status gone = run->Wait(outputs);
+  EXPECT_EQ(gone.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(gone.message(),
+            "The results of run 1 are gone: the model has other sizes now. Take them before "
+            "Resize().");
+  EXPECT_TRUE(run->Wait().ok());
+
+  resize(4);
+  gone = model->Profile().status();
+  EXPECT_EQ(gone.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(gone.message(),
+            "The times of run 1 are gone with its sizes, which are not among the last 2. Take "
+            "them before Resize(), or raise ModelOptions::kept_sizes.");
+}
+
 TEST_F(ModelTest, OnlyTheLastSizesAreKept) {
   ModelOptions options;
   options.kept_sizes = 2;

@@ -27,6 +27,55 @@ TEST_F(ModelTest, ComputesInEitherStorage) {
   }
 }
 
+// A recurrence of `steps`: a dispatch for each, one for the state, and one that packs the weight.
+graph::FileGraph LongRecurrence(uint64_t steps) {
+  graph::FileGraph file;
+  const uint32_t x = AddInput(file, "x", {steps, 1, 1});
+  const uint32_t weight = AddInput(file, "w", {1, 1});
+  const uint32_t y = file.AddTensor("y", {steps, 1, 1});
+  const uint32_t state = file.AddTensor("state", {1, 1});
+  file.nodes.push_back(
+      {"spirloom.rnn_layer",
+       {graph::TensorArg(x), graph::TensorArg(weight), graph::NoneArg(), graph::NoneArg(),
+        graph::NoneArg(), graph::BoolArg(false), graph::FloatArg(0), graph::IntArg(1)},
+       {y, state},
+       "rnn"});
+  file.outputs = {y, state};
+  return file;
+}
+
+TEST_F(ModelTest, ASmallFileGetsLittleHostMemory) {
+  const graph::FileGraph file = LongRecurrence(65535);
+  EXPECT_LT(file.Write().size(), 1024u);
+  const Status status = Load(file).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("Number of dispatches (65536, after 1 of other nodes) is "
+                                          "not within 0 and the limit (1639"));
+  ModelOptions options;
+  options.max_dispatches = 4;
+  const std::vector<std::byte> small = LongRecurrence(3).Write();
+  EXPECT_FALSE(Model::LoadFromMemory(*runtime_, small, options).ok());
+  options.max_dispatches = 5;
+  const Status raised = Model::LoadFromMemory(*runtime_, small, options).status();
+  EXPECT_TRUE(raised.ok()) << raised.message();
+}
+
+TEST_F(ModelTest, DeviceMemoryIsLimited) {
+  graph::FileGraph file;
+  const uint32_t x = AddInput(file, "x", {1, 1});
+  file.outputs = {AddNode(file, "aten.expand", {graph::TensorArg(x), graph::IntsArg({1024, 4096})},
+                          {1024, 4096})};
+  const std::vector<std::byte> bytes = file.Write();
+  ModelOptions options;
+  options.max_device_bytes = 16 << 20;
+  const Status status = Model::LoadFromMemory(*runtime_, bytes, options).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("exceeds its limit (16777216)"));
+  EXPECT_THAT(status.message(), HasSubstr("raise ModelOptions::max_device_bytes."));
+  options.max_device_bytes = 17 << 20;
+  EXPECT_TRUE(Model::LoadFromMemory(*runtime_, bytes, options).ok());
+}
+
 TEST_F(ModelTest, DescribesItself) {
   Result<Model> model = Load(SmallGraph());
   ASSERT_TRUE(model.ok());

@@ -31,10 +31,24 @@ std::string KeyOf(const PlanNode& node, const Plan& plan,
 }  // namespace
 
 uint32_t ConstantPool::NumberOf(const std::string& key) {
-  return numbers_.emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
+  const auto [found, added] = numbers_.emplace(key, Number{next_, plans_});
+  if (added) ++next_;
+  found->second.plan = plans_;
+  return found->second.value;
+}
+
+void ConstantPool::Forget() {
+  // A number may be part of another one's key, so that it outlives its constant for a while.
+  constexpr uint32_t kPlans = 64;
+  std::erase_if(resources_, [](const auto& known) { return known.second.expired(); });
+  std::erase_if(numbers_, [&](const auto& known) {
+    return plans_ - known.second.plan > kPlans && !resources_.contains(known.second.value);
+  });
 }
 
 std::unordered_map<uint32_t, uint32_t> ConstantPool::Identify(const Plan& plan) {
+  ++plans_;
+  Forget();
   std::unordered_map<uint32_t, uint32_t> numbers;
   for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];

@@ -26,9 +26,18 @@ class ConstantPool {
   }
 
  private:
-  uint32_t NumberOf(const std::string& key);
+  struct Number {
+    uint32_t value;
+    uint32_t plan;  // the last one that used it
+  };
 
-  std::unordered_map<std::string, uint32_t> numbers_;
+  uint32_t NumberOf(const std::string& key);
+  // Drops what neither lives nor was of use for the last plans.
+  void Forget();
+
+  std::unordered_map<std::string, Number> numbers_;
+  uint32_t next_ = 0;
+  uint32_t plans_ = 0;
   std::unordered_map<uint32_t, std::weak_ptr<TensorResource>> resources_;
 };
 

@@ -41,6 +41,7 @@ class WeightInit {
     for (uint32_t root : work_.persistent) {
       inputs_.known.Add(numbers_.at(root), store_.Share(root));
     }
+    DropPassing();
     return std::move(result_);
   }
 
@@ -211,6 +212,17 @@ class WeightInit {
         if (tensor != kNoTensor) keep(passing_.Find(tensor));
       }
     }
+  }
+
+  // Leaves the images of the store: those that passed from batch to batch end here, and theirs are
+  // handles that may come up again as well.
+  void DropPassing() {
+    std::unordered_set<VkImage> stored;
+    for (const auto& [root, number] : numbers_) {
+      const TensorResource* resource = store_.Find(root);
+      if (resource != nullptr && resource->image) stored.insert(resource->image->handle());
+    }
+    std::erase_if(result_.initialized, [&](VkImage image) { return !stored.contains(image); });
   }
 
   const WeightInitInputs& inputs_;

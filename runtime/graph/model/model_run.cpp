@@ -1,4 +1,5 @@
 // A run of a loaded model.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -70,6 +71,7 @@ Status SubmitRun(ModelState& state) {
   SPIRLOOM_TRY(
       state.runtime->device->Submit(state.current().commands->handle(), state.fence->handle()));
   ++state.submitted;
+  state.ran = state.current().id;
   return Status();
 }
 
@@ -90,12 +92,17 @@ Status FinishRun(ModelState& state, uint64_t run) {
 }
 
 Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
-  SPIRLOOM_TRY(CheckOutputs(state, outputs));
   if (run != state.submitted) {
     return Error(StatusCode::kInvalidArgument,
                  {"The results of run ", run, " are gone: the model has run ", state.submitted,
                   " times. Take them before the next run."});
   }
+  if (state.ran != state.current().id) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The results of run ", run,
+                  " are gone: the model has other sizes now. Take them before Resize()."});
+  }
+  SPIRLOOM_TRY(CheckOutputs(state, outputs));
   SPIRLOOM_TRY(FinishRun(state, run));
   CopyOutputs(state, outputs);
   return Status();
@@ -115,14 +122,25 @@ Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
                  {"Run ", state.submitted,
                   " of the model is in flight; its times are there when it was waited for."});
   }
-  std::vector<DispatchProfile> profile = state.current().profile;
-  const std::optional<vulkan::TimestampPool>& timestamps = state.current().timestamps;
-  if (!timestamps || state.finished == 0) return profile;
+  if (state.finished == 0) return state.current().profile;
+  const auto found = std::ranges::find(state.recordings, state.ran, &Recording::id);
+  if (found == state.recordings.end()) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The times of run ", state.finished,
+                  " are gone with its sizes, which are not "
+                  "among the last ",
+                  state.options.kept_sizes,
+                  ". Take them before Resize(), or raise ModelOptions::kept_sizes."});
+  }
+  std::vector<DispatchProfile> profile = found->profile;
+  const std::optional<vulkan::TimestampPool>& timestamps = found->timestamps;
+  if (!timestamps) return profile;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
                       timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
   for (size_t i = 0; i < profile.size(); ++i) {
     profile[i].start_ns = times[2 * i];
-    profile[i].gpu_ns = times[2 * i + 1] - times[2 * i];
+    // Timestamps of few bits may come out of order.
+    profile[i].gpu_ns = times[2 * i + 1] - std::min(times[2 * i], times[2 * i + 1]);
   }
   return profile;
 }

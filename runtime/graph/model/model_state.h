@@ -40,6 +40,7 @@ enum class HostAccess : uint8_t { kDirect, kStaged };
 
 // A graph recorded at one set of sizes: what runs of these sizes need.
 struct Recording {
+  uint64_t id = 0;             // of the model's
   std::vector<int64_t> sizes;  // of the graph's symbols
   std::vector<TensorInfo> input_infos;
   std::vector<TensorInfo> output_infos;
@@ -98,7 +99,9 @@ struct ModelState {
   std::optional<vulkan::Fence> fence;
 
   std::list<Recording> recordings;  // the current one, then from the last used on
+  uint64_t recorded = 0;            // the last Recording::id
   uint64_t submitted = 0;           // runs so far
+  uint64_t ran = 0;                 // which recording the last of them was of
   uint64_t finished = 0;            // those that were waited for: as many, or one less
   Status last_run;                  // how the last one of them ended
 

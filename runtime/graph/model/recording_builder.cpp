@@ -66,6 +66,7 @@ class RecordingBuilder {
     KeepRunPipelines();
     Describe();
     made_.store->DetachPlan();
+    made_.id = ++state_.recorded;
     return std::move(made_);
   }
 

@@ -166,8 +166,9 @@ class Model {
   [[nodiscard]] Result<PendingRun> Submit();
   [[nodiscard]] Result<PendingRun> Submit(std::span<const std::span<const std::byte>> inputs);
 
-  // The dispatches of the last run that was waited for, in order. Fails with kInvalidArgument
-  // during a run.
+  // The dispatches of the last run that was waited for, in order; before the first run, without
+  // times. After a Resize() still those of that run. Fails with kInvalidArgument during a run, and
+  // when its sizes are not kept any more (ModelOptions::kept_sizes).
   Result<std::vector<DispatchProfile>> Profile() const;
 
  private:

@@ -29,7 +29,7 @@ class PendingRun {
   // it runs again. Fails with kDeviceLost.
   Status Wait();
   // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes. Fails with
-  // kInvalidArgument for other sizes, and when the model has run again meanwhile.
+  // kInvalidArgument for other sizes, and when the model has run again or was resized meanwhile.
   Status Wait(std::span<const std::span<std::byte>> outputs);
 
  private:

@@ -6,6 +6,7 @@
 #ifndef SPIRLOOM_STATUS_H_
 #define SPIRLOOM_STATUS_H_
 
+#include <cassert>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ class [[nodiscard]] Status {
 
   // Returns this error with the line " - While <what>." added; OK stays OK, OutOfMemory() as it is.
   Status While(std::string_view what) &&;
+  // Returns this error; of OK, kInternal.
+  Status ToError() &&;
 
  private:
   struct Error {
@@ -67,8 +70,9 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
-  Result(Status status) : status_(std::move(status)) {}  // NOLINT: an error, not OK
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  // An error; OK, which says nothing of a value, becomes kInternal.
+  Result(Status status) : status_(std::move(status).ToError()) {}  // NOLINT: likewise
 
   bool ok() const { return value_.has_value(); }
   // The error, or OK.
@@ -76,11 +80,20 @@ class [[nodiscard]] Result {
   Status status() && { return std::move(status_); }
 
   // The value; only valid when ok().
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
-  T value() && { return *std::move(value_); }
+  T& operator*() {
+    assert(ok());
+    return *value_;
+  }
+  const T& operator*() const {
+    assert(ok());
+    return *value_;
+  }
+  T* operator->() { return &**this; }
+  const T* operator->() const { return &**this; }
+  T value() && {
+    assert(ok());
+    return *std::move(value_);
+  }
 
  private:
   Status status_;

@@ -3,6 +3,7 @@
 //   test.add(a, b)        any storage; f32 only
 //   test.sum(x)           buffer only
 //   test.view(x, shape)   a view; its kernel is buffer only
+//   test.far(x)           a view that begins beyond the end of x
 //   test.linear(x, w)     w is packed by test.pack, in a buffer
 //   test.pack(w)          buffer only
 //   test.int8(x)          needs Vulkan 1.2 and 8-bit storage

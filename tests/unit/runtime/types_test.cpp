@@ -50,6 +50,14 @@ Result<int> Quarter(int value) {
   return *quarter;
 }
 
+#ifdef NDEBUG
+TEST(Result, OfOkIsAnError) {
+  const Result<int> result{Status()};
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), StatusCode::kInternal);
+}
+#endif
+
 TEST(Result, HoldsAValueOrAnError) {
   EXPECT_EQ(*Quarter(8), 2);
   EXPECT_TRUE(Quarter(8).status().ok());
