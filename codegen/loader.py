@@ -21,7 +21,7 @@ from codegen.shared_spec import completed
 from codegen.signature import Signature, load_signature
 from codegen.spec import Kernel, TestCase, Variant
 from codegen.templates import Folder, Templates
-from codegen.unused import check_lets
+from codegen.unused import check_lets, unused_lets
 from codegen.variants import expand
 from codegen.yaml_reader import Mapping as YamlMapping
 from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
@@ -95,7 +95,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
     kernels = tuple(_kernels(fields, stem, signature, templates))
     fused_from, fused_least = _fused_from(fields)
     view_at = _view_at(fields, signature)
-    check_lets(spec.name, signature, kernels, [view_at] if view_at is not None else [])
+    check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, view_at))
     op_name = fields.need_scalar("op")
     _check_op_name(op_name)
     reference = load_reference(

@@ -193,10 +193,8 @@ def _outputs(fields: Fields, scope: Scope) -> Iterator[Output]:
     if not entries:
         fields.need("outputs")
         raise SpecError.at(fields.need("outputs").position, "An op has at least one output.")
-    names: set[str] = set()
     for index, entry in enumerate(entries):
         name = _new_name(entry.key, scope)
-        names.add(name)
         if isinstance(entry.value, Scalar):
             shape, dtype = _like(entry.value, scope)
         else:

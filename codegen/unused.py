@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from codegen.errors import ErrorList, SpecError
 from codegen.expr.types import Expr
-from codegen.signature import Signature
-from codegen.spec import Kernel, Let
+from codegen.spec import Check, Kernel, Let, Output
 
 
-def check_lets(
-    spec: str, signature: Signature, kernels: Iterable[Kernel], further: Iterable[Expr]
-) -> None:
-    """Fails at the entries of `let` in the file `spec` that no expression uses.
+def unused_lets(
+    steps: Iterable[Let | Check],
+    outputs: Iterable[Output],
+    kernels: Iterable[Kernel],
+    view_at: Expr | None,
+) -> list[Let]:
+    """The lets that no expression uses."""
+    steps = list(steps)
+    used = frozenset[str]() if view_at is None else view_at.names
+    for expression in (*_of_steps(steps), *_of_outputs(outputs), *_of_kernels(kernels)):
+        used |= expression.names
+    return [step for step in steps if isinstance(step, Let) and step.name not in used]
+
+
+def check_lets(spec: str, lets: Sequence[Let]) -> None:
+    """Fails at those of the unused lets that stand in the file `spec`.
 
     Those of a template are for whichever of its users want them.
     """
-    used: set[str] = set()
-    for expression in (*_of_signature(signature), *_of_kernels(kernels), *further):
-        used |= expression.names
     errors = ErrorList()
-    for let in signature.steps:
-        if isinstance(let, Let) and let.name not in used and let.position.file == spec:
+    for let in lets:
+        if let.position.file == spec:
             with errors:
                 raise SpecError.at(let.position, f"'{let.name}' is used nowhere; remove it.")
     errors.raise_any()
 
 
-def _of_signature(signature: Signature) -> Iterator[Expr]:
-    for step in signature.steps:
+def _of_steps(steps: Iterable[Let | Check]) -> Iterator[Expr]:
+    for step in steps:
         yield step.value if isinstance(step, Let) else step.condition
-    for output in signature.outputs:
+
+
+def _of_outputs(outputs: Iterable[Output]) -> Iterator[Expr]:
+    for output in outputs:
         yield from (output.shape, output.dtype)
 
 
