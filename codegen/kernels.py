@@ -21,6 +21,7 @@ from codegen.fields import (
     check_name,
     plain,
 )
+from codegen.glsl_names import check_glsl_name
 from codegen.operands import load_operands
 from codegen.signature import DEVICE_FACTS, Signature
 from codegen.spec import ArgType, Constant, Kernel, PushMember
@@ -165,7 +166,10 @@ def _params(own: Fields, sidecar: Mapping | None, template: Scalar) -> dict[str,
 def _push(fields: Fields, scope: Scope, signature: Signature, axes: Axes) -> Iterator[PushMember]:
     offset = 0
     for entry in fields.entries("push"):
-        name = check_name(entry.key, "Push constant")
+        name = check_glsl_name(entry.key, "Push constant")
+        if any(constant.key.text == name for constant in fields.entries("constants")):
+            message = f"Push constant '{name}' is a specialisation constant already; rename one."
+            raise SpecError.at(entry.key.position, message)
         scalar = as_scalar(entry.value, f"push constant '{name}'")
         value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.INTS)
         if value.kind is Kind.INTS and not value.length:
@@ -196,7 +200,7 @@ def _constants(fields: Fields, scope: Scope) -> Iterator[Constant]:
         if number >= MAX_CONSTANTS:
             message = f"A kernel has at most {MAX_CONSTANTS} specialisation constants."
             raise SpecError.at(entry.key.position, message)
-        name = check_name(entry.key, "Constant")
+        name = check_glsl_name(entry.key, "Constant")
         scalar = as_scalar(entry.value, f"constant '{name}'")
         value = parse(scalar, scope, Kind.INT, Kind.FLOAT, Kind.BOOL)
         default = {Kind.INT: "1", Kind.FLOAT: "1.0", Kind.BOOL: "false"}[value.kind]

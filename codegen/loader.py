@@ -12,6 +12,7 @@ from codegen.errors import Diagnostic, ErrorList, Position, SpecError
 from codegen.expr.check import parse
 from codegen.expr.types import Expr, Kind, Variable
 from codegen.fields import Fields, as_int, as_scalar, as_sequence, check_name
+from codegen.inserted_calls import check_inserted_calls
 from codegen.kernels import load_kernel
 from codegen.op import Op
 from codegen.packing import link_packs
@@ -20,6 +21,7 @@ from codegen.shared_spec import completed
 from codegen.signature import Signature, load_signature
 from codegen.spec import Kernel, TestCase, Variant
 from codegen.templates import Folder, Templates
+from codegen.unused import check_lets, unused_lets
 from codegen.variants import expand
 from codegen.yaml_reader import Mapping as YamlMapping
 from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
@@ -72,6 +74,8 @@ def load_folders(spec_folders: Iterable[Folder], templates: Templates) -> Librar
             ops.append(load_op(spec, templates))
     with errors:
         _check_unique(ops)
+    with errors:
+        check_inserted_calls(ops)
     errors.raise_any()
     ops = sorted(_expanded(ops, errors), key=lambda op: op.name)
     errors.raise_any()
@@ -90,6 +94,8 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
     signature = load_signature(fields)
     kernels = tuple(_kernels(fields, stem, signature, templates))
     fused_from, fused_least = _fused_from(fields)
+    view_at = _view_at(fields, signature)
+    check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, view_at))
     op_name = fields.need_scalar("op")
     _check_op_name(op_name)
     reference = load_reference(
@@ -106,7 +112,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         steps=signature.steps,
         outputs=signature.outputs,
         view_of=_view_of(fields, signature),
-        view_at=_view_at(fields, signature),
+        view_at=view_at,
         fused_from=fused_from,
         fused_least=fused_least,
         kernels=kernels,
@@ -175,6 +181,9 @@ def _view_of(fields: Fields, signature: Signature) -> int | None:
     arg = signature.arg(scalar.text)
     if not isinstance(variable, Variable) or variable.kind is not Kind.TENSOR or arg is None:
         raise SpecError.at(scalar.position, f"'{scalar.text}' is not a tensor argument.")
+    if len(signature.outputs) != 1:
+        message = f"A view has one output, not {len(signature.outputs)}: it shares one's elements."
+        raise SpecError.at(scalar.position, message)
     return arg.index
 
 
@@ -192,20 +201,38 @@ def _tests(
 ) -> Iterator[TestCase]:
     fields.need("tests")
     named = {kernel.name: kernel for kernel in kernels}
-    for node in fields.items("tests"):
-        yield load_case(node, signature.args, named)
+    own = [load_case(node, signature.args, named) for node in fields.items("tests")]
+    yield from own
     for template in dict.fromkeys(kernel.template for kernel in kernels):
         sidecar = templates.sidecar(template)
         shapes = sidecar.get("test_shapes") if sidecar else None
         if shapes is not None:
             for node in as_sequence(shapes, "'test_shapes'").items:
-                yield _shared_case(node, signature, named)
+                yield _shared_case(node, signature, named, own)
 
 
-def _shared_case(node: Node, signature: Signature, named: Mapping[str, Kernel]) -> TestCase:
-    """A case that stands beside the template; a mistake is one of some spec's, so it is named."""
+def _shared_case(
+    node: Node, signature: Signature, named: Mapping[str, Kernel], own: Sequence[TestCase]
+) -> TestCase:
+    """A case that stands beside the template; a mistake is one of some spec's, so it is named.
+
+    It knows tensors. Scalars of the spec's own without a default are as in the spec's first case.
+    """
+    known = {entry.key.text for entry in node.entries} if isinstance(node, YamlMapping) else set()
+    needed = [a for a in signature.args if not a.type.is_tensor and a.default is None]
+    given = {}
+    for arg in needed:
+        if arg.name in known:
+            continue
+        if not own:
+            message = f"Argument '{arg.name}' has no default; give it a value in a case of 'tests',"
+            message += f" which the cases beside the template ({node.position}) then take too."
+            raise SpecError.at(arg.position, message)
+        given[arg.name] = own[0].args[arg.name]
+    args = [a for a in signature.args if a.name not in given]
     try:
-        return load_case(node, signature.args, named, shared=True)
+        case = load_case(node, args, named, shared=True)
+        return dataclasses.replace(case, args={**case.args, **given})
     except SpecError as error:
         user = f"(For {signature.args[0].position.file}.)" if signature.args else ""
         raise SpecError(

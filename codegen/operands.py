@@ -35,6 +35,9 @@ def load_operands(
         entry_or_none = overrides.get(tensor.name)
         override = entry_or_none.value if entry_or_none else None
         if isinstance(override, Scalar) and override.text == "none":
+            if isinstance(tensor, Output):
+                message = f"Output '{tensor.name}' is written by every kernel; it cannot be 'none'."
+                raise SpecError.at(override.position, message)
             continue
         position = entry_or_none.key.position if entry_or_none else tensor.position
         operand = _operand(tensor, override, signature, axes, position)
@@ -63,6 +66,7 @@ def _operand(
     access = Access.WRITE if is_output else Access.READ
     if access_node is not None:
         access = as_word(access_node, Access, "Access")
+        _check_access(tensor, access, access_node)
     storage = _storage(fields, axes)
     return Operand(
         name=tensor.name,
@@ -76,6 +80,16 @@ def _operand(
         pack=_pack(fields, signature),
         position=position,  # type: ignore[arg-type]
     )
+
+
+def _check_access(tensor: Arg | Output, access: Access, node: Node) -> None:
+    """Arguments may be weights, or have other readers."""
+    if isinstance(tensor, Arg) and access is not Access.READ:
+        message = f"Argument '{tensor.name}' is only read; a kernel writes its outputs alone."
+        raise SpecError.at(node.position, message)
+    if isinstance(tensor, Output) and access is Access.READ:
+        message = f"Output '{tensor.name}' is written by every kernel; its access is "
+        raise SpecError.at(node.position, message + "'write' or 'readwrite'.")
 
 
 def _check_absent(operands: Sequence[Operand], axes: Axes) -> None:

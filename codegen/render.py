@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -12,6 +13,7 @@ from typing import Any
 import jinja2
 
 from codegen.errors import Position, SpecError
+from codegen.glsl_text import check_ascii
 from codegen.lines import LineDirectives
 from codegen.shader import Shader, shader_of
 from codegen.spec import Variant
@@ -111,7 +113,7 @@ class Renderer:
         except jinja2.UndefinedError as error:
             raise self._undefined(error, variant) from None
         except RecursionError as error:
-            position = self._position(error.__traceback__, "", variant)
+            position = self._repeated(error.__traceback__, variant)
             message = "Templates or macros call each other without end."
             raise SpecError.at(position, f"{message} {_note(variant)}") from None
         except (jinja2.TemplateError, *_TEMPLATE_BUGS) as error:
@@ -124,6 +126,7 @@ class Renderer:
         if source is None:
             return None
         text = self._sources[source.name] = read_text(source)
+        check_ascii(text, source.name)
         return text, source.name, lambda: True
 
     def _syntax_error(self, error: jinja2.TemplateSyntaxError) -> SpecError:
@@ -141,15 +144,27 @@ class Renderer:
 
     def _position(self, trace: TracebackType | None, word: str, variant: Variant) -> Position:
         """The innermost template line of a traceback."""
-        found: tuple[str, int] | None = None
+        found = self._lines(trace)
+        if not found:
+            return variant.kernel.position
+        return Position(*found[-1], self._column(*found[-1], [word]))
+
+    def _repeated(self, trace: TracebackType | None, variant: Variant) -> Position:
+        """The template line that a traceback has most often; the outermost of several."""
+        found = Counter(self._lines(trace)).most_common(1)
+        if not found:
+            return variant.kernel.position
+        return Position(*found[0][0], self._column(*found[0][0], []))
+
+    def _lines(self, trace: TracebackType | None) -> list[tuple[str, int]]:
+        """The template lines of a traceback, the outermost first."""
+        lines = []
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
             if file in self._sources:
-                found = (file, trace.tb_lineno)
+                lines.append((file, trace.tb_lineno))
             trace = trace.tb_next
-        if found is None:
-            return variant.kernel.position
-        return Position(*found, self._column(*found, [word]))
+        return lines
 
     def _column(self, file: str, line: int, words: list[str]) -> int:
         """Where the line has one of the words, else where its text starts."""

@@ -60,7 +60,8 @@ def load_signature(fields: Fields) -> Signature:
     scope = Scope({arg.name: variable_of(arg) for arg in args})
     lets: list[Let] = []
     for entry in fields.entries("let"):
-        let = Let(_new_name(entry.key, scope), parse(_text(entry), scope, *_VALUES))
+        name = _new_name(entry.key, scope)
+        let = Let(name, parse(_text(entry), scope, *_VALUES), entry.key.position)
         variable = Variable(let.value.kind, let.name, Origin.LET, let.value.length)
         scope = scope.with_variable(variable)
         lets.append(let)
@@ -192,10 +193,8 @@ def _outputs(fields: Fields, scope: Scope) -> Iterator[Output]:
     if not entries:
         fields.need("outputs")
         raise SpecError.at(fields.need("outputs").position, "An op has at least one output.")
-    names: set[str] = set()
     for index, entry in enumerate(entries):
         name = _new_name(entry.key, scope)
-        names.add(name)
         if isinstance(entry.value, Scalar):
             shape, dtype = _like(entry.value, scope)
         else:

@@ -1,1 +1,1 @@
-"""The expression language of specs: parsed once, evaluated in Python, emitted as C++."""
+"""The expression language of specs: parsed once, evaluated in Python, encoded for the runtime."""

@@ -89,7 +89,7 @@ def _comparison(
     for a, b, b_at in ((left, right, right_at), (right, left, at)):
         converted = checker.convert(b, a.kind, b_at)
         if converted is not None and a.kind in kinds:
-            operands = (a, converted) if b is right else (converted, b and a)
+            operands = (a, converted) if b is right else (converted, a)
             return checker.apply(at, Kind.BOOL, operation, *operands)
     raise checker.fail(at, f"Operator '{symbol}' does not apply to {left.kind} and {right.kind}.")
 

@@ -40,7 +40,11 @@ def _constant(checker: Checker, tree: ast.Constant) -> Expr:
 
 def _name(checker: Checker, tree: ast.Name) -> Expr:
     if tree.id in checker.scope.variables:
-        return checker.scope.variables[tree.id]
+        variable = checker.scope.variables[tree.id]
+        if checker.scope.values.get(tree.id, variable) != variable:
+            message = f"Name '{tree.id}' means two things here, of which templates know the later "
+            raise checker.fail(tree, message + "one, a constant of the kernel; rename it.")
+        return variable
     if tree.id in checker.scope.values:
         return checker.scope.values[tree.id]
     if tree.id == "inf":

@@ -43,7 +43,7 @@ def dispatched(op: Op, variants: Iterable[Variant]) -> list[Variant]:
 
 
 def reduced(library: Library, selection: Selection) -> Library:
-    """The library without what is not kept. Kernels keep their numbers, and so their C++."""
+    """The library without what is not kept. Kernels keep their numbers, and variants their keys."""
     variants = tuple(selection.kept(library))
     ops = {
         name: dataclasses.replace(op, variants=tuple(v for v in variants if v.op == name))

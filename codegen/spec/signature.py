@@ -57,6 +57,7 @@ class Let:
 
     name: str
     value: Expr
+    position: Position
 
 
 @dataclass(frozen=True, slots=True)

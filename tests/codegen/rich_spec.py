@@ -25,7 +25,6 @@ checks:
 outputs:
   y: {shape: "remove(x.shape, d)", dtype: mode}
   z: like x
-view_of: x
 kernels:
   - template: rich.glsl.j2
     when: mode == "none"
@@ -40,7 +39,7 @@ kernels:
       x: {dtype: dtype}
       y: {dtype: out, access: readwrite}
       w: {pack: "aten.add.Tensor(w, w)"}
-      z: none
+      bias: none
     params: {expr: w, scale: [1, {a: 2.5}]}
     push: {a: "replace(sizes, 0, i)", f: 1.5 * len(xs)}
     constants: {K: prod(n), F: inf, B: flag}

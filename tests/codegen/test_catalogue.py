@@ -62,6 +62,7 @@ def test_an_absent_storage_has_a_reason(project: Project) -> None:
     ],
 )
 def test_dynamic_shapes(project: Project, kernel: str, dynamic: str) -> None:
-    project.spec("outputs:\n", "let: {size: '[d for d in a.shape][0]'}\noutputs:\n")
+    if "size" in kernel:
+        project.spec("outputs:\n", "let: {size: '[d for d in a.shape][0]'}\noutputs:\n")
     project.spec("  dtypes: [f32, f16]", f"  dtypes: [f32, f16]\n  {kernel}")
     assert facts_of(project).dynamic_shapes == dynamic

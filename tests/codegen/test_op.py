@@ -60,7 +60,9 @@ def test_checks_name_both_values(project: Project) -> None:
 
 
 def test_a_check_comes_before_the_lets_that_trust_it(project: Project) -> None:
-    project.spec("outputs:", "let: {n: 'a.shape[3]'}\nchecks:\n  - a.rank > 3\noutputs:")
+    project.spec(
+        "outputs:", "let: {n: 'a.shape[3]'}\nchecks:\n  - a.rank > 3\n  - n >= 0\noutputs:"
+    )
     op = project.load().ops["aten.add.Tensor"]
     with pytest.raises(EvalError, match=r"^a\.rank > 3 does not hold"):
         op.infer({"a": tensor(1), "b": tensor(1)})

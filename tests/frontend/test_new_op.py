@@ -108,3 +108,10 @@ def test_overwrites_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -
     assert "snake.py exists already; nothing was written." in capsys.readouterr().err
     assert files_of(project) == ["op_specs/reference/snake.py"]
     assert reference.read_text() == "mine"
+
+
+def test_of_several_kernels_the_most_general_is_kept(own: Library, project: Path) -> None:
+    files = scaffold(find_target("test.made", "cumsum", None, None, project), False).files
+    (text,) = (text for path, text in files.items() if path.suffix == ".yaml")
+    assert "start: TYPE(0)" in text
+    assert "cumsum_narrow" not in text and "[i8, u8, b8]" not in text

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codegen import Op
+from codegen.fields import as_mapping
+from codegen.spec import Let
+from codegen.unused import unused_lets
 from codegen.yaml_reader import Entry, Mapping, Scalar, Sequence, SourceFile, read_text, read_yaml
-from spirloom.new_op.target import Target
+from spirloom.new_op.target import Target, general_kernel
 
 
 def spec_text(target: Target, template: str) -> str:
-    """The new spec. Of several kernels it keeps the last, which is the most general."""
+    """The new spec. Of several kernels it keeps the most general."""
     source = SourceFile(target.like_spec, target.like_spec.name)
     old = _Spec(read_text(source).splitlines(), read_yaml(source))
     lines = [f"# TODO: the formula, y = … (this is a copy of {target.like.name})"]
@@ -45,14 +49,33 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
             yield f"reference: {target.stem}.{target.stem}"
         case "kernel", Mapping() as kernel:
             yield from _kernel(template, old, kernel, range(span.start + 1, span.stop))
-        case "kernels", Sequence(items=(*_, Mapping() as kernel)):
-            yield from _kernel(template, old, kernel, range(kernel.position.line - 1, span.stop))
+        case "kernels", Sequence(items=items):
+            chosen = target.like.kernels.index(general_kernel(target.like))
+            starts = [*(item.position.line - 1 for item in items), span.stop]
+            kernel_span = range(starts[chosen], starts[chosen + 1])
+            yield from _kernel(template, old, as_mapping(items[chosen], "a kernel"), kernel_span)
+        case "let", Mapping() as lets:
+            yield from _lets(target.like, old, lets, span)
         case "tests", Sequence() as tests:
             yield "# TODO: odd, empty, broadcast and misaligned shapes, and every option"
             yield "tests:"
             yield from _tests(old, tests, span.stop)
         case _:
             yield from (line for _, line in old.text(span))
+
+
+def _lets(op: Op, old: _Spec, lets: Mapping, span: range) -> Iterator[str]:
+    """The definitions that the operator needs with the one kernel."""
+    kernel, steps = general_kernel(op), list(op.steps)
+    while idle := unused_lets(steps, op.outputs, [kernel], op.view_at):
+        steps = [step for step in steps if step not in idle]
+    needed = {step.name for step in steps if isinstance(step, Let)}
+    starts = [*(entry.key.position.line - 1 for entry in lets.entries), span.stop]
+    kept = [i for i, entry in enumerate(lets.entries) if entry.key.text in needed]
+    if kept:
+        yield from (line for _, line in old.text(range(span.start, starts[0])))
+    for i in kept:
+        yield from (line for _, line in old.text(range(starts[i], starts[i + 1])))
 
 
 def _kernel(template: str, old: _Spec, kernel: Mapping, span: range) -> Iterator[str]:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from codegen import Library, Op, SpecError, load_library
+from codegen import Kernel, Library, Op, SpecError, load_library
 from spirloom.errors import ImportFailure
 from spirloom.ops import ROOT
 
@@ -128,6 +128,17 @@ def _spec_file(op: Op, libraries: Iterable[Library]) -> Path:
 
 def _template_file(op: Op, libraries: Iterable[Library]) -> Path:
     library = next(library for library in libraries if op.name in library.ops)
-    source = library.templates.find(op.kernels[-1].template)
+    source = library.templates.find(general_kernel(op).template)
     assert source is not None
     return source.path
+
+
+def general_kernel(op: Op) -> Kernel:
+    """The kernel for any call on any device; of several the one with most variants, or floats."""
+
+    def worth(kernel: Kernel) -> tuple[bool, int, int]:
+        variants = op.variants_of(kernel)
+        floats = sum(variant.dtype.is_float for variant in variants)
+        return (kernel.when is None and kernel.prefer is None, len(variants), floats)
+
+    return max(reversed(op.kernels), key=worth)
