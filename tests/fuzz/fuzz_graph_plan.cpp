@@ -10,6 +10,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
+#include "runtime/graph/plan/limits.h"
 #include "spirloom/library.h"
 #include "tests/fuzz/device_bytes.h"
 #include "tests/fuzz/fuzzing.h"
@@ -47,12 +48,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::array<uint8_t, kDeviceBytes> head{};
   std::memcpy(head.data(), data, std::min(size, kDeviceBytes));
   if (size <= kDeviceBytes) return 0;
-  const FuzzedDevice device = DeviceOf(head, BuiltInOps());
+  FuzzedDevice device = DeviceOf(head, BuiltInOps());
   const AlignedCopy file(BytesOf(data + kDeviceBytes, size - kDeviceBytes));
   const auto whole = graph::ParseGraph(file.bytes());
   static Tally read("graphs read");
   read.Count(whole.ok());
   if (!whole.ok()) return 0;
+  device.options.max_dispatches = graph::Limits::Of(*whole).dispatches;
   static Tally planned("graphs planned, of those read");
   planned.Count(RunStages(*whole, BuiltInOps(), device, /*well_formed_ops=*/true));
   if (!whole->symbols.empty()) TryOtherSizes(*whole, device);

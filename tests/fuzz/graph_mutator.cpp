@@ -165,11 +165,12 @@ void GraphMutator::AddNode(GraphFile& file) {
   if (index_.ops().empty() || file.graph.nodes.size() >= limits_.nodes) return;
   // Among a few candidates, one that infers its outputs: most random arguments fit no operator.
   for (int tries = 0; tries < 6; ++tries) {
-    const ops::OpInfo& op = *index_.ops()[Below(index_.ops().size())].op;
+    const ops::OpEntry& entry = index_.ops()[Below(index_.ops().size())];
+    const ops::OpInfo& op = *entry.op;
     auto node = std::make_unique<schema::NodeT>();
     node->op = op.name;
     FillArgs(file, op, *node);
-    if (!Infers(file.graph, op, *node) && tries < 5) continue;
+    if (!Infers(file.graph, entry, *node) && tries < 5) continue;
     const size_t place = OneIn(3) ? Below(file.graph.nodes.size() + 1) : file.graph.nodes.size();
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       node->outputs.push_back(AddTensor(file, schema::DType::F32, {}));
@@ -185,12 +186,13 @@ void GraphMutator::ReplaceOp(GraphFile& file) {
   if (file.graph.nodes.empty() || index_.ops().empty()) return;
   schema::NodeT& node = *file.graph.nodes[Below(file.graph.nodes.size())];
   for (int tries = 0; tries < 6; ++tries) {
-    const ops::OpInfo& op = *index_.ops()[Below(index_.ops().size())].op;
+    const ops::OpEntry& entry = index_.ops()[Below(index_.ops().size())];
+    const ops::OpInfo& op = *entry.op;
     schema::NodeT other;
     other.op = op.name;
     for (const auto& arg : node.args) other.args.push_back(std::make_unique<schema::ArgT>(*arg));
     FillArgs(file, op, other);
-    if (!Infers(file.graph, op, other)) continue;
+    if (!Infers(file.graph, entry, other)) continue;
     node.op = other.op;
     node.args = std::move(other.args);
     return;

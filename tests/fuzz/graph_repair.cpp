@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/graph/plan/call_frame.h"
+#include "runtime/graph/plan/op_call.h"
 #include "runtime/ops/call_formulas.h"
 
 namespace spirloom::fuzz {
@@ -55,18 +55,17 @@ bool IsWellFormed(const schema::ArgT& arg, size_t tensors) {
 
 // The outputs of a call; empty when the operator refuses it.
 std::vector<ops::TensorDesc> Infer(const std::deque<graph::PlanTensor>& tensors,
-                                   const ops::OpInfo& op, const schema::NodeT& node) {
+                                   const ops::OpEntry& op, const schema::NodeT& node) {
   std::vector<graph::Arg> args;
   for (const auto& arg : node.args) {
     if (!IsWellFormed(*arg, tensors.size())) return {};
     args.push_back(ArgOf(*arg));
   }
-  if (!CheckArgs(op, args).ok()) return {};
-  const graph::CallFrame frame(op, args, {}, tensors);
-  std::vector<ops::TensorDesc> outputs(op.outputs.size());
-  ops::CallFormulas formulas(op, frame.call());
-  formulas.Infer(outputs);
-  if (!formulas.status().ok()) return {};
+  if (!CheckArgs(*op.op, args).ok()) return {};
+  graph::OpCall call(op, std::move(args), {}, tensors, {});
+  std::vector<ops::TensorDesc> outputs(op.op->outputs.size());
+  call.formulas().Infer(outputs);
+  if (!call.formulas().status().ok()) return {};
   return outputs;
 }
 
@@ -136,7 +135,7 @@ class Repairer {
       if (!RepairArgs(*node)) continue;
       std::vector<ops::TensorDesc> outputs;
       if (entry != nullptr) {
-        outputs = Infer(tensors_, *entry->op, *node);
+        outputs = Infer(tensors_, *entry, *node);
         if (outputs.empty() && drop_failing) continue;
         node->outputs.resize(entry->op->outputs.size());
       }
@@ -297,10 +296,10 @@ class Repairer {
 
 }  // namespace
 
-bool Infers(const schema::GraphT& graph, const ops::OpInfo& op, const schema::NodeT& node) {
+bool Infers(const schema::GraphT& graph, const ops::OpEntry& op, const schema::NodeT& node) {
   std::deque<graph::PlanTensor> tensors;
   for (const auto& tensor : graph.tensors) tensors.push_back(PlanTensorOf(*tensor));
-  return op.outputs.empty() || !Infer(tensors, op, node).empty();
+  return op.op->outputs.empty() || !Infer(tensors, op, node).empty();
 }
 
 void Repair(GraphFile& file, const ops::OpIndex& index, size_t constant_bytes, bool drop_failing,

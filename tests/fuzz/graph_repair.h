@@ -11,7 +11,7 @@
 namespace spirloom::fuzz {
 
 // Whether the operator accepts the node's arguments, whose tensors are those of `graph`.
-bool Infers(const schema::GraphT& graph, const ops::OpInfo& op, const schema::NodeT& node);
+bool Infers(const schema::GraphT& graph, const ops::OpEntry& op, const schema::NodeT& node);
 
 // Gives constants bytes, nodes defined tensors, computed tensors the shapes that their nodes infer,
 // and the interface names; drops tensors that nothing uses. A node that infers nothing goes if

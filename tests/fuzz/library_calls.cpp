@@ -150,6 +150,7 @@ void LowerCalls(const OpIndex& index) {
   FuzzedDevice device;
   device.traits.capabilities = UINT64_MAX;
   device.max_block = uint64_t{1} << 40;
+  device.options.max_dispatches = 4096;
   size_t tried = 0;
   for (const OpEntry& entry : index.ops()) {
     if (++tried > kMostOps) return;

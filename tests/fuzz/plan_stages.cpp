@@ -201,6 +201,8 @@ bool RunStages(const graph::Graph& graph, const ops::OpIndex& index, const Fuzze
     Require(!list.status().message().empty(), "an error says what it is");
     return false;
   }
+  Require(list->dispatches.size() <= device.options.max_dispatches + plan->outputs.size(),
+          "a graph dispatches no more than it may");
   CheckDispatches(*plan, *list, device.traits);
   if (well_formed_ops) CheckReadsFollowWrites(*plan, *list);
   graph::ConstantWork work = FindConstantWork(*plan, list->dispatches);
