@@ -3,19 +3,30 @@
 #define SPIRLOOM_RUNTIME_BASE_PARALLEL_FOR_H_
 
 #include <cstddef>
+#include <exception>
 #include <functional>
+#include <mutex>
 
 namespace spirloom {
 
+// Carries the first exception of several threads to one of them.
+class FirstException {
+ public:
+  // Calls `work`; whether that threw nothing. Thread-safe.
+  bool Try(const std::function<void()>& work) noexcept;
+  void Rethrow() const;
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
 // Calls work(i, thread) once for each i < count, on up to `threads` threads (the caller's is thread
-// 0), and returns when all are done. Indices are handed out in order. With fewer threads, in the
-// end the caller's alone, where the system gives no more. What `work` throws comes out of here when
-// the threads have ended, the first of it, and the rest of the work is left undone.
+// 0; 0: one for each core), and returns when all are done. Indices are handed out in order. With
+// fewer threads, in the end the caller's alone, where the system gives no more. What `work` throws
+// comes out of here when the threads have ended, the first of it, and the rest is left undone.
 void ParallelFor(size_t count, size_t threads,
                  const std::function<void(size_t i, size_t thread)>& work);
-
-// As many threads as there are cores.
-size_t AllCores();
 
 }  // namespace spirloom
 

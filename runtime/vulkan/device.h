@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/vulkan/functions.h"
 #include "runtime/vulkan/physical_device.h"
 #include "runtime/vulkan/vk.h"
 
@@ -21,14 +23,15 @@ struct DeviceCounters {
   std::atomic<uint64_t> memory_allocations{0};
   std::atomic<uint64_t> memory_frees{0};
   std::atomic<uint64_t> allocated_bytes{0};  // now, not in total
+  std::atomic<uint64_t> peak_bytes{0};       // the most of it so far
   std::atomic<uint64_t> recordings{0};       // command buffers begun
   std::atomic<uint64_t> descriptor_updates{0};
   std::atomic<uint64_t> pipelines{0};
   std::atomic<uint64_t> submits{0};
 };
 
-// A VkDevice with one compute queue and its own function table. Every object below is made from a
-// Device and must be destroyed before it. Thread-safe.
+// A VkDevice, its own or the application's, with one compute queue and a function table. Every
+// object below is made from a Device and must be destroyed before it. Thread-safe.
 class Device {
  public:
   // Enables those of `capabilities` (bits, pack::Capability) that the physical device reports, and
@@ -36,14 +39,29 @@ class Device {
   // robust. `instance` must outlive the device.
   static Result<std::unique_ptr<Device>> Create(const Instance& instance,
                                                 const PhysicalDevice& physical,
-                                                uint64_t capabilities);
+                                                uint64_t capabilities,
+                                                bool import_host_memory = false);
+  // Uses `adopted`, which must outlive it and is not destroyed with it. Fails with kUnsupported,
+  // listing all that it lacks.
+  static Result<std::unique_ptr<Device>> Adopt(const Instance& instance,
+                                               const PhysicalDevice& physical,
+                                               const AdoptedDevice& adopted, uint64_t capabilities);
 
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   ~Device();
 
   VkDevice handle() const { return handle_; }
-  const VolkDeviceTable& fn() const { return functions_; }
+  const DeviceFunctions& fn() const { return functions_; }
+  const VkAllocationCallbacks* allocator() const { return instance_.allocator(); }
+  const Host& host() const { return instance_.host(); }
+  // Whether the application can make objects of this device.
+  bool adopted() const { return adopted_; }
+  bool timeline_semaphores() const { return timeline_semaphores_; }
+  // vkGetMemoryHostPointerPropertiesEXT, or null where host memory cannot be imported.
+  PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties() const {
+    return host_pointer_properties_;
+  }
   const PhysicalDevice& physical() const { return physical_; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.properties.limits; }
   // Those that are enabled.
@@ -54,6 +72,8 @@ class Device {
 
   // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.
   Status Submit(VkCommandBuffer commands, VkFence fence) const;
+  // Submits what `info` says, its pNext included.
+  Status Submit(const VkSubmitInfo& info, VkFence fence) const;
   // Submits and waits until it is done. Also on failure the device is done with it then, unless it
   // is abandoned.
   Status SubmitAndWait(VkCommandBuffer commands) const;
@@ -78,16 +98,24 @@ class Device {
   }
 
  private:
-  Device(const PhysicalDevice& physical, uint64_t capabilities)
-      : physical_(physical), capabilities_(physical.capabilities & capabilities) {}
+  class QueueLock;
+  Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities);
+  Status Initialize(VkDevice handle, bool import_host_memory);
+  VkResult WaitForQueue() const;
   void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;
 
+  const Instance& instance_;
   PhysicalDevice physical_;
   uint64_t capabilities_;
+  bool adopted_ = false;
+  bool timeline_semaphores_ = false;
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
-  VolkDeviceTable functions_{};
+  DeviceFunctions functions_{};
   PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without debug utils
+  PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
+  std::function<void()> lock_queue_;  // of an adopted device, with queue_mutex_ held
+  std::function<void()> unlock_queue_;
   mutable std::mutex queue_mutex_;
   mutable std::atomic<bool> lost_ = false;
   mutable std::atomic<bool> abandoned_ = false;
@@ -107,7 +135,7 @@ class DeviceHandle {
   }
   ~DeviceHandle() {
     if (handle_ != VK_NULL_HANDLE && !device_->abandoned()) {
-      (device_->fn().*kDestroy)(device_->handle(), handle_, /*pAllocator=*/nullptr);
+      (device_->fn().*kDestroy)(device_->handle(), handle_, device_->allocator());
     }
   }
 

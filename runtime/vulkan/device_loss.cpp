@@ -32,16 +32,16 @@ Status Device::CheckAlive() const {
 bool Device::EndSubmitted(VkResult failure) const noexcept {
   auto pause = std::chrono::milliseconds(1);
   for (int attempt = 0; attempt < kAttempts && failure != VK_ERROR_DEVICE_LOST; ++attempt) {
-    {
-      const std::scoped_lock lock(queue_mutex_);
-      failure = fn().vkQueueWaitIdle(queue_);
-    }
+    failure = WaitForQueue();
     if (failure == VK_SUCCESS) return true;
     std::this_thread::sleep_for(pause);
     if (attempt % 2 == 1) pause *= 2;
   }
   // What a lost device had begun has ended.
-  if (failure != VK_ERROR_DEVICE_LOST) abandoned_ = true;
+  if (failure != VK_ERROR_DEVICE_LOST) {
+    abandoned_ = true;
+    instance_.Leak();
+  }
   lost_ = true;
   return false;
 }

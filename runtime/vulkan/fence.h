@@ -1,6 +1,8 @@
 #ifndef SPIRLOOM_RUNTIME_VULKAN_FENCE_H_
 #define SPIRLOOM_RUNTIME_VULKAN_FENCE_H_
 
+#include <cstdint>
+
 #include "runtime/vulkan/device.h"
 
 namespace spirloom::vulkan {
@@ -14,6 +16,8 @@ class Fence {
   Status Reset();
   // Waits, without a limit, until what it was submitted with has ended. Fails with kDeviceLost.
   Status Wait() const;
+  // Waits for at most so many nanoseconds; whether it has ended.
+  Result<bool> WaitFor(uint64_t nanoseconds) const;
 
   // Whether it is signalled. Fails with kDeviceLost.
   Result<bool> IsSignalled() const;
@@ -22,7 +26,7 @@ class Fence {
 
  private:
   Fence() = default;
-  DeviceHandle<VkFence, &VolkDeviceTable::vkDestroyFence> handle_;
+  DeviceHandle<VkFence, &DeviceFunctions::vkDestroyFence> handle_;
 };
 
 }  // namespace spirloom::vulkan

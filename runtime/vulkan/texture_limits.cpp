@@ -51,15 +51,15 @@ Result<bool> IsSupported(VkResult format_query) {
   return true;
 }
 
-Result<TextureLimits> QueryTextureLimits(VkPhysicalDevice device,
+Result<TextureLimits> QueryTextureLimits(const InstanceFunctions& fn, VkPhysicalDevice device,
                                          const VkPhysicalDeviceLimits& device_limits,
                                          Storage storage) {
   TextureLimits limits = LimitsOf(device_limits, storage);
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
     VkImageFormatProperties format{};
-    const VkResult result =
-        vkGetPhysicalDeviceImageFormatProperties(device, TexelFormat(dtype), ImageTypeOf(storage),
-                                                 kImageTiling, kImageUsage, /*flags=*/0, &format);
+    const VkResult result = fn.vkGetPhysicalDeviceImageFormatProperties(
+        device, TexelFormat(dtype), ImageTypeOf(storage), kImageTiling, kImageUsage, /*flags=*/0,
+        &format);
     SPIRLOOM_TRY_ASSIGN(const bool supported, IsSupported(result));
     if (!supported) return TextureLimits();
     const VkExtent3D& extent = format.maxExtent;

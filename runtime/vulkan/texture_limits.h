@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/vulkan/vk.h"
+#include "runtime/vulkan/functions.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
 
@@ -28,8 +28,8 @@ struct TextureLimits {
 };
 
 // The least of what `limits`, the device's, and its formats allow. `storage` is one of the
-// textures.
-Result<TextureLimits> QueryTextureLimits(VkPhysicalDevice device,
+// textures. Fails when the driver does other than to say that it lacks a format.
+Result<TextureLimits> QueryTextureLimits(const InstanceFunctions& fn, VkPhysicalDevice device,
                                          const VkPhysicalDeviceLimits& limits, Storage storage);
 
 // What vkGetPhysicalDeviceImageFormatProperties says of a format. Running out of memory while

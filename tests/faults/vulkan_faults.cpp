@@ -72,6 +72,13 @@ struct State {
 };
 State state;
 
+// Counts the calls of this thread into the loader and driver.
+thread_local int depth = 0;
+struct InDriver {
+  InDriver() { ++depth; }
+  ~InDriver() { --depth; }
+};
+
 PFN_vkGetInstanceProcAddr RealLoader() {
   static const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
       dlsym(dlopen(REAL_VULKAN_LOADER, RTLD_NOW | RTLD_LOCAL), "vkGetInstanceProcAddr"));
@@ -134,6 +141,7 @@ struct Failing;
 template <int kKind, const char* kName, typename... Args>
 struct Failing<kKind, kName, VkResult(VKAPI_PTR*)(Args...)> {
   static VKAPI_ATTR VkResult VKAPI_CALL Call(Args... args) {
+    const InDriver in_driver;
     if (const auto failure = FailureOf(kName)) {
       (Spoil(args), ...);
       return *failure;
@@ -157,6 +165,7 @@ struct Destroying;
 template <int kKind, const char* kName, typename... Args>
 struct Destroying<kKind, kName, void(VKAPI_PTR*)(Args...)> {
   static VKAPI_ATTR void VKAPI_CALL Call(Args... args) {
+    const InDriver in_driver;
     const auto object = std::get<sizeof...(Args) - 2>(std::make_tuple(args...));
     if (NumberOf(object) != 0) {
       const std::scoped_lock lock(state.mutex);
@@ -234,6 +243,7 @@ const VulkanFaults kFaults = {.set =
                                     const std::scoped_lock lock(state.mutex);
                                     return state.live.size();
                                   },
+                              .in_driver = [] { return depth > 0; },
                               .wrongly_destroyed =
                                   [] {
                                     const std::scoped_lock lock(state.mutex);

@@ -27,6 +27,8 @@ struct VulkanFaults {
   const char* (*clear)();
   // Objects created and not destroyed, device memory included.
   size_t (*live)();
+  // Whether the calling thread is in the real loader or driver.
+  bool (*in_driver)();
   // Calls to destroy what is not there.
   size_t (*wrongly_destroyed)();
 };

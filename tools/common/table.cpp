@@ -6,13 +6,33 @@
 #include <utility>
 
 namespace spirloom::tools {
+namespace {
+
+// Names are the file's: nothing in them may move the cursor, or end the row. Replaces ASCII's
+// control characters and Unicode's others (U+0080 to U+009F).
+std::string Printable(const std::string& text) {
+  std::string printable;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool wide = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    printable += byte < 0x20 || byte == 0x7f || wide ? '?' : text[i];
+    if (wide) ++i;
+  }
+  return printable;
+}
+
+}  // namespace
 
 Table::Table(std::string alignment, std::vector<std::string> heading)
     : alignment_(std::move(alignment)) {
   rows_.push_back(std::move(heading));
 }
 
-void Table::AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void Table::AddRow(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = Printable(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string Table::ToString() const {
   std::vector<size_t> widths(alignment_.size());

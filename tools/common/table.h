@@ -16,6 +16,7 @@ class Table {
   // `alignment` has a character, '<' or '>', for each column.
   Table(std::string alignment, std::vector<std::string> heading);
 
+  // Control characters in cells become '?'.
   void AddRow(std::vector<std::string> cells);
   // Lines of text, each ending with a newline.
   std::string ToString() const;

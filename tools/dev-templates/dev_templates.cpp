@@ -37,12 +37,15 @@ class FolderLock {
   int fd_;
 };
 
+// Empty when the environment names none: in a folder that everybody may write to, others could
+// have put what is compiled.
 fs::path CacheFolder() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
     return fs::path(cache) / "spirloom/dev-templates";
   }
   const char* home = std::getenv("HOME");
-  return fs::path(home == nullptr ? "/tmp" : home) / ".cache/spirloom/dev-templates";
+  if (home == nullptr || *home == '\0') return {};
+  return fs::path(home) / ".cache/spirloom/dev-templates";
 }
 
 // A folder for these templates and this model, so that what is made of others stays.
@@ -109,6 +112,11 @@ Result<ShaderLibrary> CompileDevTemplates(const DevTemplateOptions& options) {
   SPIRLOOM_TRY_ASSIGN(const fs::path templates, Existing(options.folder, "template folder"));
   SPIRLOOM_TRY_ASSIGN(const fs::path model, Existing(options.model, "graph file"));
   SPIRLOOM_TRY(CheckDefaults(templates));
+  if (options.work_folder.empty() && CacheFolder().empty()) {
+    return Status(StatusCode::kInvalidArgument,
+                  "There is no folder to compile templates in: set XDG_CACHE_HOME or HOME, or name "
+                  "one in DevTemplateOptions::work_folder.");
+  }
   const fs::path work = WorkFolder(options, templates, model);
   std::error_code error;
   fs::create_directories(work, error);

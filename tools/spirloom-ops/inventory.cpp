@@ -1,9 +1,9 @@
 #include "tools/spirloom-ops/inventory.h"
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
+#include "runtime/base/file_writer.h"
 #include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
 #include "tools/spirloom-ops/arguments.h"
@@ -22,12 +22,7 @@ KernelEntry DescribeKernel(const pack::ShaderPack& pack, const ops::KernelInfo& 
 }
 
 Status WriteModule(const std::filesystem::path& path, std::span<const uint32_t> spirv) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(spirv.data()),
-             static_cast<std::streamsize>(spirv.size_bytes()));
-  file.close();
-  if (file.good()) return {};
-  return {StatusCode::kInvalidArgument, "Cannot write the file '" + path.string() + "'."};
+  return ReplaceFile(path, {std::as_bytes(spirv)}, Durability::kFast);
 }
 
 }  // namespace

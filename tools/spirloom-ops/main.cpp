@@ -1,8 +1,11 @@
 // spirloom-ops: what a shader library holds, that of this build or a file: ops, kernels, variants
 // and their bytes. Exit codes: 0; 1 for a library that cannot be read; 2 for a wrong command line,
-// a filter that fits nothing, or a folder that cannot be written.
+// a filter that fits nothing, a folder or a standard output that cannot be written.
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <system_error>
 
 #include "spirloom/library.h"
 #include "tools/spirloom-ops/arguments.h"
@@ -25,6 +28,7 @@ Result<ShaderLibrary> OpenLibrary(const OpsArguments& arguments) {
 }
 
 int Main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like others
   int exit_code = 0;
   const auto arguments = ParseOpsArguments(argc, argv, &exit_code);
   if (!arguments) return exit_code;
@@ -41,7 +45,10 @@ int Main(int argc, char** argv) {
   }
   const std::string_view catalogue = arguments->library.empty() ? Catalogue() : "{}";
   const std::string report = arguments->json ? ToJson(inventory, catalogue) : ToTable(inventory);
-  std::fputs(report.c_str(), stdout);
+  if (std::fputs(report.c_str(), stdout) == EOF || std::fflush(stdout) != 0) {
+    return Fail(
+        "Standard output cannot be written: " + std::generic_category().message(errno) + ".", 2);
+  }
   return 0;
 }
 

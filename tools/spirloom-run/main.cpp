@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 
 #include "tools/spirloom-run/options.h"
@@ -13,6 +14,8 @@ int ExitCodeOf(spirloom::StatusCode code) {
     case spirloom::StatusCode::kInvalidArgument:
     case spirloom::StatusCode::kInvalidFile:
     case spirloom::StatusCode::kNotFound:
+    case spirloom::StatusCode::kPermission:
+    case spirloom::StatusCode::kUnavailable:
       return spirloom::run::kUsage;
     default:
       return spirloom::run::kFailure;
@@ -22,11 +25,19 @@ int ExitCodeOf(spirloom::StatusCode code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like others
   const spirloom::run::ParseResult parsed = spirloom::run::ParseCommandLine(argc, argv);
   if (!parsed.options) return parsed.exit_code;
   const spirloom::Status status = parsed.options->list_devices
                                       ? spirloom::run::PrintDevices()
                                       : spirloom::run::RunSession(*parsed.options);
-  if (!status.ok()) std::fprintf(stderr, "spirloom-run: %s\n", status.message().c_str());
-  return ExitCodeOf(status.code());
+  if (!status.ok()) {
+    std::fprintf(stderr, "spirloom-run: %s\n", status.message().c_str());
+    return ExitCodeOf(status.code());
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::perror("spirloom-run: Standard output cannot be written");
+    return spirloom::run::kUsage;
+  }
+  return spirloom::run::kSuccess;
 }

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "runtime/base/file_writer.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/graph/file/graph.h"
 #include "tools/spirloom-run/narrow.h"
@@ -64,7 +63,8 @@ class HeaderParser {
       const std::optional<std::string> key = TakeString();
       if (!key) return Malformed("a key is missing");
       if (!Take(':')) return Malformed("':' is missing");
-      if (!TakeValue(*key, header)) return Malformed("the value of '" + *key + "' is not valid");
+      if (!TakeValue(*key, header))
+        return Malformed("the value of " + graph::Quote(*key) + " is not valid");
       if (!Take(',') && !Sees('}')) return Malformed("',' is missing");
     }
     if (!AtEnd()) return Malformed("text follows the dict");
@@ -260,17 +260,12 @@ Status WriteNpy(const std::string& path, const Array& array) {
   header.resize((fixed + header.size() + 1 + 63) / 64 * 64 - fixed - 1, ' ');
   header += '\n';
 
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << kMagic << '\x01' << '\x00' << static_cast<char>(header.size() & 0xff)
-       << static_cast<char>(header.size() >> 8) << header;
-  file.write(reinterpret_cast<const char*>(array.bytes.data()),
-             static_cast<std::streamsize>(array.bytes.size()));
-  file.close();
-  if (!file) {
-    return Status(StatusCode::kInvalidArgument, "File '" + path + "' cannot be written: " +
-                                                    std::generic_category().message(errno) + ".");
-  }
-  return Status();
+  const char version_and_size[] = {1, 0, static_cast<char>(header.size() & 0xff),
+                                   static_cast<char>(header.size() >> 8)};
+  return ReplaceFile(path,
+                     {std::as_bytes(std::span(kMagic)), std::as_bytes(std::span(version_and_size)),
+                      std::as_bytes(std::span(header)), array.bytes},
+                     Durability::kSynced);
 }
 
 }  // namespace spirloom::run

@@ -4,6 +4,7 @@
 #include <set>
 #include <system_error>
 
+#include "runtime/base/file_writer.h"
 #include "tools/spirloom-run/npy.h"
 
 namespace spirloom::run {
@@ -50,6 +51,7 @@ Status MakeFolder(const std::string& folder) {
 Status WriteOutputs(const std::string& folder, std::span<const TensorInfo> outputs,
                     std::span<const std::vector<std::byte>> bytes) {
   const std::vector<std::string> names = FileNames(outputs);
+  RemoveOrphans(folder);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::filesystem::path path = std::filesystem::path(folder) / (names[i] + ".npy");
     SPIRLOOM_TRY(WriteNpy(path.string(), {outputs[i].dtype, outputs[i].shape, bytes[i]}));

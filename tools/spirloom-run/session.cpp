@@ -3,15 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
+#include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "runtime/base/file_writer.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
 #include "tools/spirloom-run/inputs.h"
@@ -27,12 +26,7 @@ namespace {
 void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 Status WriteText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file) return Status();
-  return Status(StatusCode::kInvalidArgument, "File '" + path + "' cannot be written: " +
-                                                  std::generic_category().message(errno) + ".");
+  return ReplaceFile(path, {std::as_bytes(std::span(text))}, Durability::kSynced);
 }
 
 // The host's memory for a model's inputs and outputs.

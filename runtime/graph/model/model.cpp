@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
 #include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/model/external.h"
 #include "runtime/graph/model/model_state.h"
 
 namespace spirloom {
@@ -126,6 +127,34 @@ Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inp
     SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
     return PendingRun(state_, state_->submitted);
   });
+}
+
+Result<PendingRun> Model::Submit(const SubmitOptions& options) {
+  return Guarded([&]() -> Result<PendingRun> {
+    SPIRLOOM_TRY(internal::SubmitRun(*state_, options));
+    return PendingRun(state_, state_->submitted);
+  });
+}
+
+Status Model::BindInput(size_t i, const ExternalBuffer& buffer) {
+  return Guarded([&] { return internal::BindBuffer(*state_, internal::Side::kInputs, i, buffer); });
+}
+
+Status Model::BindOutput(size_t i, const ExternalBuffer& buffer) {
+  return Guarded(
+      [&] { return internal::BindBuffer(*state_, internal::Side::kOutputs, i, buffer); });
+}
+
+// Only copies out of it are recorded.
+Status Model::BindInput(size_t i, std::span<const std::byte> memory) {
+  const std::span writable(const_cast<std::byte*>(memory.data()), memory.size());
+  return Guarded(
+      [&] { return internal::BindMemory(*state_, internal::Side::kInputs, i, writable); });
+}
+
+Status Model::BindOutput(size_t i, std::span<std::byte> memory) {
+  return Guarded(
+      [&] { return internal::BindMemory(*state_, internal::Side::kOutputs, i, memory); });
 }
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {

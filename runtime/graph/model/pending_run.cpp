@@ -1,5 +1,6 @@
 #include "spirloom/pending_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/guarded.h"
@@ -28,6 +29,18 @@ Result<bool> PendingRun::IsDone() const {
   return Guarded([&]() -> Result<bool> {
     if (run_ <= state_->finished) return true;
     return state_->fence->IsSignalled();
+  });
+}
+
+Result<bool> PendingRun::WaitFor(std::chrono::nanoseconds timeout) {
+  return Guarded([&]() -> Result<bool> {
+    if (run_ > state_->finished) {
+      const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
+      SPIRLOOM_TRY_ASSIGN(const bool ended, state_->fence->WaitFor(limit));
+      if (!ended) return false;
+    }
+    SPIRLOOM_TRY(Wait());
+    return true;
   });
 }
 

@@ -19,7 +19,7 @@ TEST(ParallelFor, CallsOnceForEach) {
     EXPECT_LT(thread, 4U);
   });
   for (const std::atomic<int>& count : calls) EXPECT_EQ(count, 1);
-  ParallelFor(0, AllCores(), [](size_t, size_t) { FAIL(); });
+  ParallelFor(0, /*threads=*/0, [](size_t, size_t) { FAIL(); });
 }
 
 TEST(ParallelFor, PassesOnWhatIsThrown) {

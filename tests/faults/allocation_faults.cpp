@@ -1,0 +1,76 @@
+#include "tests/faults/allocation_faults.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "tests/faults/fault_fixture.h"
+
+namespace spirloom::faults {
+namespace {
+
+thread_local bool armed = false;
+thread_local uint64_t calls = 0;
+thread_local uint64_t first_failing = 0;
+thread_local uint64_t failing = 0;
+thread_local uint64_t failed = 0;
+
+bool MustFail() {
+  if (!armed || Faults().in_driver()) return false;
+  ++calls;
+  if (calls < first_failing || calls - first_failing >= failing) return false;
+  ++failed;
+  return true;
+}
+
+void* Allocate(size_t size, size_t alignment) {
+  if (MustFail()) return nullptr;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size > 0 ? size : 1);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+void* AllocateOrThrow(size_t size, size_t alignment) {
+  if (void* memory = Allocate(size, alignment); memory != nullptr) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void FailAllocations(uint64_t first, uint64_t count) {
+  calls = 0;
+  first_failing = first;
+  failing = count;
+  failed = 0;
+  armed = true;
+}
+
+uint64_t StopFailingAllocations() {
+  armed = false;
+  return failed;
+}
+
+}  // namespace spirloom::faults
+
+using spirloom::faults::Allocate;
+using spirloom::faults::AllocateOrThrow;
+constexpr size_t kNormal = alignof(std::max_align_t);
+
+void* operator new(size_t size) { return AllocateOrThrow(size, kNormal); }
+void* operator new[](size_t size) { return AllocateOrThrow(size, kNormal); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return Allocate(size, kNormal); }
+void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+  return Allocate(size, kNormal);
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  return AllocateOrThrow(size, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t size, std::align_val_t alignment) {
+  return AllocateOrThrow(size, static_cast<size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }

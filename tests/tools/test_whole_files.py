@@ -1,0 +1,96 @@
+"""Whatever happens to spirloom-run and spirloom-ops, files are whole or as they were."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tools.programs import AddModel, Program
+
+
+def command(program: Program, model: AddModel, *options: str | Path) -> list[str]:
+    return [str(part) for part in (program.path, *model.good, *options)]
+
+
+def expect_whole(out: Path, shape: tuple[int, ...]) -> None:
+    """Every output in the folder is of a whole run."""
+    for path in out.glob("*.npy"):
+        assert np.load(path).shape == shape
+
+
+def test_killed_at_any_moment(spirloom_run: Program, add_model: AddModel) -> None:
+    out, cache = add_model.folder / "out", add_model.folder / "cache"
+    run = command(spirloom_run, add_model, "--output-dir", out, "--cache-dir", cache)
+    start = time.monotonic()
+    assert subprocess.run(run, check=False).returncode == 0
+    whole = time.monotonic() - start
+    moments = random.Random(1)
+    for _ in range(20):
+        process = subprocess.Popen(run, stdout=subprocess.DEVNULL)
+        time.sleep(moments.random() * whole)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        expect_whole(out, (2, 3))
+    # As a process that was killed while writing leaves it.
+    for folder in (out, cache):
+        (folder / ".spirloom-1-0.tmp").write_bytes(b"half")
+    for path in cache.glob("pipelines-*"):
+        path.unlink()
+    assert subprocess.run(run, check=False).returncode == 0
+    assert not list(out.glob(".spirloom-*")) + list(cache.glob(".spirloom-*"))
+
+
+def test_eight_processes_share_a_cache(spirloom_run: Program, add_model: AddModel) -> None:
+    cache = add_model.folder / "cache"
+    processes = [
+        subprocess.Popen(
+            command(spirloom_run, add_model, "--output-dir", add_model.folder / f"out{i}",
+                    "--cache-dir", cache)
+        )  # fmt: skip
+        for i in range(8)
+    ]
+    assert [process.wait() for process in processes] == [0] * 8
+    (first, *others) = [
+        next((add_model.folder / f"out{i}").glob("*.npy")).read_bytes() for i in range(8)
+    ]
+    assert others == [first] * 7
+    assert not list(cache.glob(".spirloom-*"))
+
+
+@pytest.mark.parametrize("limit", [0, 100, 150])
+def test_a_limit_on_the_size_of_files(
+    spirloom_run: Program, add_model: AddModel, limit: int
+) -> None:
+    out = add_model.folder / "out"
+    run = command(spirloom_run, add_model, "--output-dir", out, "--cache-dir", "none")
+    assert subprocess.run(run, check=False).returncode == 0
+    (good,) = out.glob("*.npy")
+    before = good.read_bytes()
+    done = subprocess.run(
+        run, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"'{good}' cannot be written: File too large." in done.stderr
+    assert good.read_bytes() == before
+    assert os.listdir(out) == [good.name]
+
+
+def test_a_full_standard_output(
+    spirloom_run: Program, spirloom_ops: Program, add_model: AddModel
+) -> None:
+    for words in (command(spirloom_run, add_model, "--profile"), [str(spirloom_ops.path)]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                words, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert "Standard output cannot be written: No space left on device" in done.stderr
