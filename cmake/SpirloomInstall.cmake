@@ -21,13 +21,15 @@ install(TARGETS ${targets} EXPORT spirloomTargets)
 install(EXPORT spirloomTargets DESTINATION "${package}")
 install(FILES "$<TARGET_PROPERTY:spirloom_shaders_all,SPIRLOOM_PACK>" DESTINATION "${share}"
   RENAME shaders_all.slpack)  # for programs that link no shader library, such as other languages'
-install(DIRECTORY runtime/include/spirloom DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY runtime/include/spirloom "${PROJECT_BINARY_DIR}/runtime/include/spirloom"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 
 install(DIRECTORY codegen op_specs templates frontend schema DESTINATION "${share}"
   FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs" PATTERN "*.in"
   PATTERN "__pycache__" EXCLUDE)
 install(FILES
-  cmake/SpirloomEmbed.cmake cmake/SpirloomFind.cmake cmake/SpirloomPython.cmake
+  cmake/SpirloomEmbed.cmake cmake/SpirloomExports.cmake cmake/SpirloomFind.cmake cmake/exports.map
+  cmake/SpirloomPython.cmake
   cmake/SpirloomRuntimeDependencies.cmake cmake/SpirloomSelection.cmake
   cmake/SpirloomShaderLibrary.cmake cmake/embed.S.in cmake/embed_as_array.cmake cmake/library.cpp.in
   DESTINATION "${share}/cmake")

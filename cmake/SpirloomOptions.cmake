@@ -55,12 +55,8 @@ target_compile_options(spirloom_warnings INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wconversion;-Wshadow
     -ffunction-sections;-fdata-sections>
   $<$<COMPILE_LANG_AND_ID:CXX,MSVC>:/W4;/permissive->)
-if(BUILD_SHARED_LIBS)  # the shared runtime shows everything, to the tests too
-  set(CMAKE_WINDOWS_EXPORT_ALL_SYMBOLS ON)
-else()
-  target_compile_options(spirloom_warnings INTERFACE
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fvisibility=hidden;-fvisibility-inlines-hidden>)
-endif()
+target_compile_options(spirloom_warnings INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fvisibility=hidden;-fvisibility-inlines-hidden>)
 if(PROJECT_IS_TOP_LEVEL)  # a warning of some other compiler must not stop a user's build
   target_compile_options(spirloom_warnings INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)

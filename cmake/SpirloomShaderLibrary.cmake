@@ -1,6 +1,7 @@
 # spirloom_add_shader_library(): from operator specs to a library with the compiled shaders.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomEmbed.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/SpirloomExports.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/SpirloomSelection.cmake")
 
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH spirloom_root)
@@ -110,6 +111,7 @@ function(spirloom_add_shader_library name)
   _spirloom_describe_library(${name} "${arg_FUNCTION}" "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   target_link_libraries(${name}
     PUBLIC spirloom::runtime PRIVATE $<TARGET_NAME_IF_EXISTS:spirloom_warnings>)
+  spirloom_export_api(${name})
 endfunction()
 
 # What spirloom_add_op_tests() asks of a library, exported with it.

@@ -64,6 +64,22 @@ TEST_F(GuestTest, RunsOnTheApplicationsDevice) {
   EXPECT_FALSE(app().locked());
 }
 
+TEST_F(GuestTest, ARequestTurnsOnWhatKernelsUse) {
+  const AdoptedDevice adopted = app().Adoptable();
+  Result<Runtime> runtime = MakeRuntime(adopted);  // every feature is on there
+  ASSERT_TRUE(runtime.ok());
+  const std::array libraries{&AllShaders()};
+  Result<DeviceRequest> request =
+      DeviceRequest::Create(libraries, adopted.instance, adopted.api_version,
+                            adopted.physical_device, adopted.get_instance_proc_addr);
+  ASSERT_TRUE(request.ok()) << request.status().message();
+  VkPhysicalDeviceFeatures2 chain{};
+  chain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  request->AddTo(chain);
+  const uint64_t used = runtime->state()->device->capabilities() & vulkan::kFeatureCapabilities;
+  EXPECT_EQ(vulkan::EnabledCapabilities(&chain) & used, used);
+}
+
 TEST_F(GuestTest, FeaturesThatAreOffAreNotUsed) {
   std::vector<std::string> log;
   AdoptedDevice adopted = app().Adoptable();

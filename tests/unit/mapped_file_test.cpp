@@ -1,7 +1,10 @@
 #include "runtime/base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -42,6 +45,16 @@ TEST(MappedFile, AMissingFileIsNamed) {
   EXPECT_EQ(file.status().code(), StatusCode::kNotFound);
   EXPECT_EQ(file.status().message(),
             "File '/nowhere/at/all.slg' cannot be read: No such file or directory.");
+}
+
+TEST(MappedFile, AFileThatMayNotBeReadIsAnotherError) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything.";
+  const std::string path = testing::TempDir() + "spirloom_not_to_be_read";
+  std::ofstream(path) << "secret";
+  chmod(path.c_str(), 0);
+  const Status status = MappedFile::Open(path).status();
+  std::remove(path.c_str());
+  EXPECT_EQ(status.code(), StatusCode::kPermission) << status.message();
 }
 
 TEST(MappedFile, AFolderIsRefused) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -93,6 +94,23 @@ TEST_F(ModelTest, SubmittedRunsAreWaitedFor) {
   EXPECT_EQ(run->Wait(outputs).message(),
             "The results of run 1 are gone: the model has run 2 times. Take them before the next "
             "run.");
+}
+
+TEST_F(ModelTest, WaitsEndAfterTheirTime) {
+  Result<Model> model = Load(Average(256, /*layers=*/40));
+  ASSERT_TRUE(model.ok());
+  std::memset(model->InputBytes(0).data(), 0, model->InputBytes(0).size());
+  Result<PendingRun> run = model->Submit();
+  ASSERT_TRUE(run.ok());
+  Result<bool> ended = run->WaitFor(std::chrono::nanoseconds(0));
+  ASSERT_TRUE(ended.ok());
+  EXPECT_FALSE(*ended) << "40 layers take longer than nothing";
+  EXPECT_EQ(model->Submit().status().code(), StatusCode::kBusy);
+  ended = run->WaitFor(std::chrono::seconds(60));
+  ASSERT_TRUE(ended.ok());
+  EXPECT_TRUE(*ended);
+  EXPECT_TRUE(*run->WaitFor(std::chrono::nanoseconds(0))) << "again";
+  EXPECT_TRUE(model->Run().ok());
 }
 
 TEST_F(ModelTest, PendingRunsOutliveTheirModel) {

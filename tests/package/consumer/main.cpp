@@ -1,4 +1,11 @@
-// Runs an operator of the application's own: cubes five numbers.
+// Runs an operator of the application's own: cubes five numbers. It calls Vulkan itself as well,
+// through volk or through prototypes.
+#ifdef CONSUMER_PROTOTYPES
+#include <vulkan/vulkan.h>
+#else
+#include <volk.h>
+#endif
+
 #include <cstddef>
 #include <cstdio>
 #include <span>
@@ -9,6 +16,7 @@
 #include "spirloom/library.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
+#include "spirloom/version.h"
 
 namespace spirloom {
 const ShaderLibrary& ConsumerShaders();
@@ -39,6 +47,15 @@ std::vector<std::byte> CubeGraph(uint64_t count) {
   return file;
 }
 
+// Whether the application's own use of Vulkan works.
+bool CallVulkan() {
+#ifndef CONSUMER_PROTOTYPES
+  if (volkInitialize() != VK_SUCCESS) return false;
+#endif
+  uint32_t version = 0;
+  return vkEnumerateInstanceVersion(&version) == VK_SUCCESS && version >= VK_API_VERSION_1_1;
+}
+
 int Fail(const spirloom::Status& status) {
   std::fprintf(stderr, "consumer: %s\n", status.message().c_str());
   return 1;
@@ -47,10 +64,12 @@ int Fail(const spirloom::Status& status) {
 }  // namespace
 
 int main() {
+  if (spirloom::Version() != SPIRLOOM_VERSION) return 1;
   if (!spirloom::IsAvailable()) {
     std::puts("No Vulkan device; nothing run.");
     return 0;
   }
+  if (!CallVulkan()) return 1;
   auto runtime = spirloom::Runtime::Create({.libraries = {&spirloom::ConsumerShaders()}});
   if (!runtime.ok()) return Fail(runtime.status());
   auto model = spirloom::Model::LoadFromMemory(*runtime, CubeGraph(5));
@@ -66,6 +85,10 @@ int main() {
       std::fprintf(stderr, "consumer: the cube of %g is not %g\n", x[i], y[i]);
       return 1;
     }
+  }
+  if (!CallVulkan()) {
+    std::puts("consumer: its own calls of Vulkan fail");
+    return 1;
   }
   std::puts("Cubed five numbers.");
   return 0;

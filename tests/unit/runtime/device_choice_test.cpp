@@ -34,14 +34,35 @@ TEST(ChooseDevice, TakesANumberBeyondTheListAsAName) {
   EXPECT_EQ(*ChooseDevice(kDevices, "4090"), 1U);
 }
 
+TEST(ChooseDevice, TakesWhatTellsEqualDevicesApart) {
+  std::vector<DeviceInfo> twins = {Named("GPU"), Named("GPU"), Named("GPU")};
+  twins[1].uuid = "uuid:00112233445566778899aabbccddeeff";
+  twins[1].luid = "luid:0011223344556677";
+  twins[2].pci = "pci:0000:01:00.0";
+  EXPECT_EQ(*ChooseDevice(twins, "uuid:00112233445566778899AABBCCDDEEFF"), 1U);
+  EXPECT_EQ(*ChooseDevice(twins, "luid:0011223344556677"), 1U);
+  EXPECT_EQ(*ChooseDevice(twins, "pci:0000:01:00.0"), 2U);
+  EXPECT_EQ(ChooseDevice(twins, "pci:0000:02:00.0").status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(ChooseDevice, TakesOnlyWhatIsAccepted) {
+  const auto software = [](const DeviceInfo& device) { return device.name == "llvmpipe"; };
+  EXPECT_EQ(*ChooseDevice(kDevices, "", software), 2U);
+  EXPECT_EQ(*ChooseDevice(kDevices, "2", software), 2U);
+  const Status status = ChooseDevice(kDevices, "1", software).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("'1' that RuntimeOptions::accept takes"), std::string::npos);
+}
+
 TEST(ChooseDevice, PrefersAUsableMatch) { EXPECT_EQ(*ChooseDevice(kDevices, "gpu"), 1U); }
 
 TEST(ChooseDevice, ListsTheDevicesWhenNoneMatches) {
   const Status status = ChooseDevice(kDevices, "radeon").status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "There is no device 'radeon'. An index, a part of a name, a uuid, a luid or a pci address "
-            "selects one of: 0: Old GPU 900, 1: Fast GPU 4090, 2: llvmpipe.");
+  EXPECT_EQ(
+      status.message(),
+      "There is no device 'radeon'. An index, a part of a name, a uuid, a luid or a pci address "
+      "selects one of: 0: Old GPU 900, 1: Fast GPU 4090, 2: llvmpipe.");
   EXPECT_EQ(ChooseDevice(kDevices, "3").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(ChooseDevice(kDevices, "-1").status().code(), StatusCode::kInvalidArgument);
 }

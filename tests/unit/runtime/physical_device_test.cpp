@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string_view>
+
 #include "runtime/pack/capability.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/texture_limits.h"
@@ -29,6 +32,19 @@ TEST_F(PhysicalDeviceTest, DescribesItself) {
   EXPECT_EQ(info.features, pack::CapabilityNames(physical.capabilities));
   // Basic subgroup operations in compute shaders are not optional.
   EXPECT_NE(physical.capabilities & pack::CapabilityBit(pack::Capability::kSubgroupBasic), 0U);
+}
+
+TEST_F(PhysicalDeviceTest, HasNumbersAndIds) {
+  const PhysicalDevice& physical = device().physical();
+  const DeviceInfo& info = physical.info;
+  EXPECT_EQ(info.vendor_id, physical.properties.vendorID);
+  EXPECT_EQ(info.device_id, physical.properties.deviceID);
+  EXPECT_EQ(info.api_version_number, physical.properties.apiVersion);
+  EXPECT_EQ(info.driver_version_number, physical.properties.driverVersion);
+  EXPECT_EQ(info.uuid.size(), std::string("uuid:").size() + 32);
+  const auto found = Runtime::Create({.device = info.uuid, .cache_dir = "none"});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->device().uuid, info.uuid);
 }
 
 TEST_F(PhysicalDeviceTest, ListIsInOrderOfPreference) {
@@ -126,6 +142,61 @@ TEST_F(PhysicalDeviceTest, FeaturesJoinAnotherChain) {
   for (auto* next = static_cast<VkBaseOutStructure*>(version.pNext); next; next = next->pNext) {
     EXPECT_NE(next->sType, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
   }
+}
+
+// A driver that fails to list its extensions in one of its ways, on top of the real one.
+struct FaultyDriver {
+  static inline PFN_vkGetInstanceProcAddr real = nullptr;
+  static inline VkResult first = VK_SUCCESS;   // of the call for the count
+  static inline VkResult second = VK_SUCCESS;  // of that for the names, the first time
+  static inline int calls = 0;
+
+  static PFN_vkVoidFunction VKAPI_PTR Get(VkInstance instance, const char* name) {
+    if (std::string_view(name) != "vkEnumerateDeviceExtensionProperties") {
+      return real(instance, name);
+    }
+    return reinterpret_cast<PFN_vkVoidFunction>(&Enumerate);
+  }
+
+  static VkResult VKAPI_PTR Enumerate(VkPhysicalDevice, const char*, uint32_t* count,
+                                      VkExtensionProperties* out) {
+    ++calls;
+    if (out == nullptr) {
+      *count = first == VK_SUCCESS ? 1 : 0xFFFFFF;  // what a failure leaves is garbage
+      return first;
+    }
+    if (second != VK_SUCCESS && calls == 2) return second;
+    *count = 1;
+    std::strcpy(out[0].extensionName, "VK_EXT_from_a_test");
+    return VK_SUCCESS;
+  }
+};
+
+TEST_F(PhysicalDeviceTest, DevicesThatFailAreLeftOut) {
+  FaultyDriver::real = *LoadLoader();
+  std::vector<std::string> log;
+  InstanceOptions options;
+  options.host.log = [&](LogLevel, std::string_view text) { log.emplace_back(text); };
+  const auto instance =
+      Instance::Adopt({DeviceTest::instance().handle(), kApiVersion, &FaultyDriver::Get}, options);
+  ASSERT_TRUE(instance.ok()) << instance.status().message();
+  const VkPhysicalDevice handle = device().physical().handle;
+  const auto describe = [&](VkResult first, VkResult second) {
+    FaultyDriver::first = first;
+    FaultyDriver::second = second;
+    FaultyDriver::calls = 0;
+    return DescribeDevice(**instance, handle);
+  };
+  EXPECT_EQ(describe(VK_ERROR_OUT_OF_HOST_MEMORY, VK_SUCCESS).status().message(),
+            "vkEnumerateDeviceExtensionProperties returns VK_ERROR_OUT_OF_HOST_MEMORY.");
+  EXPECT_FALSE(describe(VK_SUCCESS, VK_ERROR_OUT_OF_HOST_MEMORY).ok());
+  const auto again = describe(VK_SUCCESS, VK_INCOMPLETE);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_TRUE(again->HasExtension("VK_EXT_from_a_test"));
+  FaultyDriver::first = VK_ERROR_INITIALIZATION_FAILED;
+  EXPECT_FALSE(ListPhysicalDevices(**instance).ok()) << "there is no other";
+  ASSERT_FALSE(log.empty());
+  EXPECT_NE(log[0].find("is left out: vkEnumerateDeviceExtensionProperties"), std::string::npos);
 }
 
 // Layers may be older than an extension: being asked about it must not make them speak.

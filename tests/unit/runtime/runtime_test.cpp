@@ -3,11 +3,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
 #include <thread>
 
+#include "runtime/base/host.h"
 #include "runtime/session/runtime_state.h"
+#include "runtime/vulkan/buffer.h"
 #include "tests/unit/runtime/device_fixture.h"
 
 namespace spirloom {
@@ -91,6 +99,102 @@ TEST_F(RuntimeTest, ModelsKeepTheStateAlive) {
   EXPECT_TRUE(state->device->WaitIdle().ok());
 }
 
+TEST_F(RuntimeTest, SaysWhatItChoseAndCannotCache) {
+  std::vector<std::string> log;
+  const std::string file = testing::MakeTestFolder() + "/file";
+  std::ofstream(file) << "in the way";
+  const auto runtime = Runtime::Create(
+      {.cache_dir = file, .log = [&](LogLevel level, std::string_view text) {
+         log.push_back((level == LogLevel::kInfo ? "info " : "warning ") + std::string(text));
+       }});
+  ASSERT_TRUE(runtime.ok());
+  EXPECT_THAT(log,
+              ::testing::ElementsAre(HasSubstr("info Chosen device: " + runtime->device().name)));
+  runtime->state()->tuning->Add({{"call", "kernel"}});
+  EXPECT_THAT(log.back(), HasSubstr("warning What tuning found cannot be written to '" + file));
+}
+
+TEST_F(RuntimeTest, LimitsAndCountsDeviceMemory) {
+  const auto runtime = Runtime::Create({.cache_dir = "none", .memory_limit = 1 << 20});
+  ASSERT_TRUE(runtime.ok());
+  const auto make = [&](uint64_t size) {
+    return vulkan::Buffer::Create(*runtime->state()->device, size, vulkan::MemoryUse::kDevice);
+  };
+  {
+    const auto half = make(1 << 19);
+    ASSERT_TRUE(half.ok());
+    EXPECT_GE(runtime->memory().in_use, 1U << 19);
+    const Status status = make(1 << 20).status();
+    EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(status.message(),
+                HasSubstr("exceeds RuntimeOptions::memory_limit (1048576 bytes)"));
+    EXPECT_LT(runtime->memory().in_use, 1U << 20);
+  }
+  EXPECT_EQ(runtime->memory().in_use, 0U);
+  EXPECT_GE(runtime->memory().peak, 1U << 19);
+  EXPECT_EQ(runtime->memory().limit, 1U << 20);
+}
+
+// Counts what is allocated through it.
+struct CountingAllocator {
+  VkAllocationCallbacks callbacks{.pUserData = this,
+                                  .pfnAllocation = &Allocate,
+                                  .pfnReallocation = &Reallocate,
+                                  .pfnFree = &Free,
+                                  .pfnInternalAllocation = nullptr,
+                                  .pfnInternalFree = nullptr};
+  std::atomic<int> calls = 0;
+
+  static void* VKAPI_PTR Allocate(void* user, size_t size, size_t alignment,
+                                  VkSystemAllocationScope) {
+    ++static_cast<CountingAllocator*>(user)->calls;
+    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  }
+  static void* VKAPI_PTR Reallocate(void* user, void* old, size_t size, size_t alignment,
+                                    VkSystemAllocationScope scope) {
+    void* made = size == 0 ? nullptr : Allocate(user, size, alignment, scope);
+    if (made != nullptr && old != nullptr) {
+      std::memcpy(made, old, std::min(size, malloc_usable_size(old)));
+    }
+    std::free(old);
+    return made;
+  }
+  static void VKAPI_PTR Free(void*, void* memory) { std::free(memory); }
+};
+
+TEST_F(RuntimeTest, PassesAllocatorsOn) {
+  CountingAllocator allocator;
+  const auto runtime = Runtime::Create({.cache_dir = "none", .allocator = &allocator.callbacks});
+  ASSERT_TRUE(runtime.ok()) << runtime.status().message();
+  const int before = allocator.calls;
+  EXPECT_GT(before, 0);
+  ASSERT_TRUE(
+      vulkan::Buffer::Create(*runtime->state()->device, 256, vulkan::MemoryUse::kDevice).ok());
+  EXPECT_GT(allocator.calls, before);
+}
+
+TEST_F(RuntimeTest, WorkGoesToTheApplicationsThreads) {
+  int calls = 0;
+  const auto runtime =
+      Runtime::Create({.cache_dir = "none",
+                       .parallel_for = [&](size_t count, const std::function<void(size_t)>& work) {
+                         ++calls;
+                         for (size_t i = count; i > 0; --i) work(i - 1);
+                       }});
+  ASSERT_TRUE(runtime.ok());
+  std::vector<size_t> order;
+  runtime->state()->device->host().ParallelFor(3, [&](size_t i) { order.push_back(i); });
+  EXPECT_EQ(calls, 1);
+  EXPECT_THAT(order, ::testing::ElementsAre(2, 1, 0));
+}
+
+TEST(Host, KeepsToTheNumberOfThreads) {
+  const Host one{.threads = 1};
+  std::set<std::thread::id> threads;
+  one.ParallelFor(64, [&](size_t) { threads.insert(std::this_thread::get_id()); });
+  EXPECT_THAT(threads, ::testing::ElementsAre(std::this_thread::get_id()));
+}
+
 // A mistake on purpose: the layer's message is counted. Not on the fixture's instance.
 TEST_F(RuntimeTest, CountsValidationMessages) {
   const auto runtime = Runtime::Create({.cache_dir = "none", .validation = true});
@@ -108,6 +212,21 @@ TEST_F(RuntimeTest, CountsValidationMessages) {
   const std::string printed = ::testing::internal::GetCapturedStderr();
   EXPECT_GE(runtime->validation_message_count(), 1U);
   EXPECT_THAT(printed, HasSubstr("vulkan validation: "));
+}
+
+TEST_F(RuntimeTest, ValidationMessagesGoToTheLog) {
+  std::vector<std::string> log;
+  const auto runtime = Runtime::Create(
+      {.cache_dir = "none", .validation = true, .log = [&](LogLevel level, std::string_view text) {
+         if (level == LogLevel::kError) log.emplace_back(text);
+       }});
+  ASSERT_TRUE(runtime.ok()) << runtime.status().message();
+  const vulkan::Device& device = *runtime->state()->device;
+  ::testing::internal::CaptureStderr();
+  const VkFence none = VK_NULL_HANDLE;  // not allowed
+  (void)device.fn().vkResetFences(device.handle(), 0, &none);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_THAT(log, ::testing::Contains(HasSubstr("vulkan validation: ")));
 }
 
 }  // namespace
