@@ -8,8 +8,9 @@ from pathlib import Path
 from tests.c_api.header import Function, Header, Struct
 
 INCLUDE = Path(__file__).resolve().parents[2] / "runtime/include"
-HEAD = """The C API's ABI, version {version}, where pointers have 64 bits. What is here stays; structs grow at
-their ends, enums get further numbers. UPDATE_GOLDENS=1 ./dev test -R c_api rewrites it.
+HEAD = """The C API's ABI, version {version}, where pointers have 64 bits. What is here stays:
+structs grow at their ends, enums get further numbers. UPDATE_GOLDENS=1 ./dev test -R c_api
+rewrites it.
 """
 
 
