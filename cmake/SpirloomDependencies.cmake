@@ -1,7 +1,7 @@
 # Third-party libraries, all from the distribution. A missing one stops configuration and names the
 # Debian package that has it.
 #
-# Targets made available: Threads::Threads; of headers Vulkan::Headers volk::volk xxHash::xxhash
+# Targets made available: Threads::Threads; of headers Vulkan::Headers xxHash::xxhash
 # flatbuffers::flatbuffers nlohmann_json::nlohmann_json CLI11::CLI11; for the shader compiler
 # SPIRV-Headers::SPIRV-Headers SPIRV-Tools-static SPIRV-Tools-opt glslang::glslang (and its parts);
 # for tests GTest::gtest GTest::gmock benchmark::benchmark. SPIRLOOM_FLATC is the program flatc.
@@ -10,11 +10,12 @@ include("${CMAKE_CURRENT_LIST_DIR}/SpirloomRuntimeDependencies.cmake")
 
 # The headers are looked for as such, so that those of the build machine serve other targets too.
 spirloom_find_header(Vulkan::Headers vulkan/vulkan.h libvulkan-dev)
-spirloom_find_header(volk::volk volk.h libvulkan-volk-dev)
-set_target_properties(volk::volk PROPERTIES INTERFACE_COMPILE_DEFINITIONS VK_NO_PROTOTYPES)
-target_link_libraries(volk::volk INTERFACE Vulkan::Headers ${CMAKE_DL_LIBS})
 spirloom_find_header(xxHash::xxhash xxhash.h libxxhash-dev)
-set_target_properties(xxHash::xxhash PROPERTIES INTERFACE_COMPILE_DEFINITIONS XXH_INLINE_ALL)
+if(NOT TARGET spirloom_xxhash)  # of our own: xxHash::xxhash may be that of a project we are part of
+  add_library(spirloom_xxhash INTERFACE IMPORTED GLOBAL)
+  target_compile_definitions(spirloom_xxhash INTERFACE XXH_INLINE_ALL)
+  target_link_libraries(spirloom_xxhash INTERFACE xxHash::xxhash)
+endif()
 spirloom_find_header(flatbuffers::flatbuffers flatbuffers/flatbuffers.h libflatbuffers-dev)
 spirloom_find(nlohmann_json nlohmann-json3-dev nlohmann_json::nlohmann_json)
 spirloom_find(CLI11 libcli11-dev CLI11::CLI11)

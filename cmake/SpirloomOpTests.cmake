@@ -38,7 +38,7 @@ function(spirloom_add_op_tests name library)
   endforeach()
   target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
   target_link_libraries(${name} PRIVATE
-    ${library} ${arg_BESIDE} spirloom_runtime spirloom_graph_schema volk::volk GTest::gtest
+    ${library} ${arg_BESIDE} spirloom_runtime spirloom_graph_schema Vulkan::Headers GTest::gtest
     spirloom_warnings)
   add_dependencies(${name} ${name}_cases)
 endfunction()

@@ -30,6 +30,7 @@ class FileDescriptor {
 
 Status SystemError(const std::string& path, int error) {
   StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
+                    : error == EACCES || error == EPERM ? StatusCode::kPermission
                     : error == ENOMEM                   ? StatusCode::kOutOfMemory
                                                         : StatusCode::kInvalidFile;
   return Error(code,

@@ -1,4 +1,4 @@
-// Work on all cores.
+// Work on several cores.
 #ifndef SPIRLOOM_RUNTIME_BASE_PARALLEL_FOR_H_
 #define SPIRLOOM_RUNTIME_BASE_PARALLEL_FOR_H_
 
@@ -7,9 +7,10 @@
 
 namespace spirloom {
 
-// Calls work(i) for each i < count, on all cores; returns when all are done. With fewer threads, in
-// the end the caller's alone, where the system gives no more.
-void ParallelFor(size_t count, const std::function<void(size_t)>& work);
+// Calls work(i) for each i < count, on up to `threads` threads, the caller's included (0: one for
+// each core); returns when all are done. With fewer threads, in the end the caller's alone, where
+// the system gives no more.
+void ParallelFor(size_t count, size_t threads, const std::function<void(size_t)>& work);
 
 }  // namespace spirloom
 

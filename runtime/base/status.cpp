@@ -20,6 +20,12 @@ const char* StatusCodeName(StatusCode code) {
       return "device lost";
     case StatusCode::kInternal:
       return "internal error";
+    case StatusCode::kBusy:
+      return "busy";
+    case StatusCode::kPermission:
+      return "permission denied";
+    case StatusCode::kUnavailable:
+      return "unavailable";
   }
   return "unknown";
 }

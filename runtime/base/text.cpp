@@ -18,4 +18,20 @@ std::string Concat(std::initializer_list<TextPiece> pieces) {
   return text;
 }
 
+std::string Hex(std::span<const uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::string Hex(uint32_t value, size_t digits) {
+  const uint8_t bytes[] = {static_cast<uint8_t>(value >> 24), static_cast<uint8_t>(value >> 16),
+                           static_cast<uint8_t>(value >> 8), static_cast<uint8_t>(value)};
+  return Hex(std::span(bytes)).substr(8 - digits);
+}
+
 }  // namespace spirloom

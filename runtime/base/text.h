@@ -4,8 +4,10 @@
 #define SPIRLOOM_RUNTIME_BASE_TEXT_H_
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,6 +39,11 @@ class TextPiece {
 
 // E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).
 std::string Concat(std::initializer_list<TextPiece> pieces);
+
+// Two lower-case hexadecimal digits for each byte.
+std::string Hex(std::span<const uint8_t> bytes);
+// Eight of them, or the last `digits`.
+std::string Hex(uint32_t value, size_t digits = 8);
 
 }  // namespace spirloom
 

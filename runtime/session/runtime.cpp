@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/base/text.h"
+#include "runtime/base/error.h"
 #include "runtime/session/runtime_state.h"
+#include "spirloom/vulkan.h"
 
 namespace spirloom {
 namespace {
@@ -17,20 +18,73 @@ std::vector<DeviceInfo> Infos(const std::vector<vulkan::PhysicalDevice>& devices
   return infos;
 }
 
-// The device that `option`, or else the environment, names.
+// The device that the options, or else the environment, name.
 Result<vulkan::PhysicalDevice> SelectDevice(const vulkan::Instance& instance,
-                                            const std::string& option) {
+                                            const RuntimeOptions& options) {
   SPIRLOOM_TRY_ASSIGN(const std::vector<vulkan::PhysicalDevice> devices,
                       vulkan::ListPhysicalDevices(instance));
   const char* environment = std::getenv("SPIRLOOM_DEVICE");
-  const bool from_environment = option.empty() && environment != nullptr;
-  auto choice = vulkan::ChooseDevice(Infos(devices), from_environment ? environment : option);
+  const bool from_environment = options.device.empty() && environment != nullptr;
+  auto choice = vulkan::ChooseDevice(
+      Infos(devices), from_environment ? environment : options.device, options.accept);
   if (!choice.ok()) {
     Status status = std::move(choice).status();
     if (!from_environment) return status;
     return std::move(status).While("choosing the device that SPIRLOOM_DEVICE names");
   }
   return devices[*choice];
+}
+
+Host HostOf(const RuntimeOptions& options) {
+  return {options.log, options.threads, options.parallel_for, options.memory_limit};
+}
+
+vulkan::InstanceOptions InstanceOptionsOf(const RuntimeOptions& options) {
+  return {options.validation, options.allocator, HostOf(options)};
+}
+
+Status MakeDevice(const RuntimeOptions& options, internal::RuntimeState& state) {
+  SPIRLOOM_TRY_ASSIGN(state.instance, vulkan::Instance::Create(InstanceOptionsOf(options)));
+  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
+                      SelectDevice(*state.instance, options));
+  SPIRLOOM_TRY_ASSIGN(state.device,
+                      vulkan::Device::Create(*state.instance, physical, state.index.needs(),
+                                             options.import_host_memory));
+  return {};
+}
+
+Status CheckAdopted(const RuntimeOptions& options) {
+  const AdoptedDevice& adopted = *options.adopt;
+  std::string wrong;
+  const auto check = [&wrong](bool right, const char* what) {
+    if (!right) wrong += Concat({"\n - ", what});
+  };
+  check(adopted.instance != nullptr, "AdoptedDevice::instance is null");
+  check(adopted.physical_device != nullptr, "AdoptedDevice::physical_device is null");
+  check(adopted.device != nullptr, "AdoptedDevice::device is null");
+  check(adopted.queue != nullptr, "AdoptedDevice::queue is null");
+  check(static_cast<bool>(adopted.lock_queue) == static_cast<bool>(adopted.unlock_queue),
+        "only one of AdoptedDevice::lock_queue and unlock_queue is set");
+  check(options.device.empty(), "RuntimeOptions::device is set beside adopt");
+  check(!options.accept, "RuntimeOptions::accept is set beside adopt");
+  check(!options.validation,
+        "RuntimeOptions::validation is set beside adopt: the instance's layers are its maker's");
+  if (wrong.empty()) return {};
+  return Error(StatusCode::kInvalidArgument, {"The device cannot be adopted:", wrong});
+}
+
+Status AdoptDevice(const RuntimeOptions& options, internal::RuntimeState& state) {
+  SPIRLOOM_TRY(CheckAdopted(options));
+  const AdoptedDevice& adopted = *options.adopt;
+  SPIRLOOM_TRY_ASSIGN(state.instance,
+                      vulkan::Instance::Adopt(
+                          {adopted.instance, adopted.api_version, adopted.get_instance_proc_addr},
+                          InstanceOptionsOf(options)));
+  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
+                      vulkan::DescribeDevice(*state.instance, adopted.physical_device));
+  SPIRLOOM_TRY_ASSIGN(
+      state.device, vulkan::Device::Adopt(*state.instance, physical, adopted, state.index.needs()));
+  return {};
 }
 
 std::string CacheFolder(const std::string& option) {
@@ -76,19 +130,25 @@ Result<std::vector<DeviceInfo>> ListDevices() {
 Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
   auto state = std::make_shared<internal::RuntimeState>();
   SPIRLOOM_TRY_ASSIGN(state->index, ops::OpIndex::Create(options.libraries));
-  SPIRLOOM_TRY_ASSIGN(state->instance,
-                      vulkan::Instance::Create({.validation = options.validation}));
-  SPIRLOOM_TRY_ASSIGN(const vulkan::PhysicalDevice physical,
-                      SelectDevice(*state->instance, options.device));
-  SPIRLOOM_TRY_ASSIGN(state->device,
-                      vulkan::Device::Create(*state->instance, physical, state->index.needs()));
+  SPIRLOOM_TRY(options.adopt == nullptr ? MakeDevice(options, *state)
+                                        : AdoptDevice(options, *state));
+  const vulkan::PhysicalDevice& physical = state->device->physical();
+  state->device->host().Say(LogLevel::kInfo,
+                            {options.adopt == nullptr ? "Chosen" : "Adopted",
+                             " device: ", physical.info.name, " (", physical.info.type, ", Vulkan ",
+                             physical.info.api_version, ", ", physical.info.driver, ")."});
   state->layouts = std::make_unique<vulkan::LayoutCache>(*state->device);
   const std::string folder = CacheFolder(options.cache_dir);
+  if (folder.empty() && options.cache_dir != "none") {
+    state->device->host().Say(LogLevel::kWarning,
+                              {"Nothing is cached: neither RuntimeOptions::cache_dir nor the "
+                               "environment (XDG_CACHE_HOME, HOME) names a folder."});
+  }
   SPIRLOOM_TRY_ASSIGN(vulkan::PipelineCache cache,
                       vulkan::PipelineCache::Create(*state->device, folder));
   state->pipeline_cache = std::make_unique<vulkan::PipelineCache>(std::move(cache));
-  state->tuning =
-      std::make_unique<session::TuningStore>(TuningPath(folder, physical, state->index));
+  state->tuning = std::make_unique<session::TuningStore>(TuningPath(folder, physical, state->index),
+                                                         state->device->host());
   return Runtime(std::move(state));
 }
 
@@ -98,6 +158,12 @@ Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 Runtime::~Runtime() = default;
 
 const DeviceInfo& Runtime::device() const { return state_->device->physical().info; }
+
+MemoryStats Runtime::memory() const {
+  const vulkan::Device& device = *state_->device;
+  return {device.counters().allocated_bytes.load(), device.counters().peak_bytes.load(),
+          device.host().memory_limit};
+}
 
 uint64_t Runtime::validation_message_count() const { return state_->instance->message_count(); }
 

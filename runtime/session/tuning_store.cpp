@@ -46,8 +46,10 @@ TunedKernels ParseTuning(std::string_view text) {
   return text.empty() ? kernels : TunedKernels();
 }
 
-TuningStore::TuningStore(std::string path)
-    : path_(std::move(path)), kernels_(std::make_shared<const TunedKernels>(ReadFile(path_))) {}
+TuningStore::TuningStore(std::string path, Host host)
+    : path_(std::move(path)),
+      host_(std::move(host)),
+      kernels_(std::make_shared<const TunedKernels>(ReadFile(path_))) {}
 
 std::shared_ptr<const TunedKernels> TuningStore::kernels() const {
   const std::scoped_lock lock(mutex_);
@@ -62,7 +64,9 @@ void TuningStore::Add(const TunedKernels& kernels) {
   kernels_ = std::make_shared<const TunedKernels>(std::move(all));
   if (path_.empty()) return;
   const std::string text = FormatTuning(*kernels_);
-  WriteCacheFile(path_, std::as_bytes(std::span(text)));
+  if (WriteCacheFile(path_, std::as_bytes(std::span(text)))) return;
+  host_.Say(LogLevel::kWarning, {"What tuning found cannot be written to '", path_,
+                                 "': later processes measure again."});
 }
 
 }  // namespace spirloom::session

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/host.h"
+
 namespace spirloom::session {
 
 // The kernel of each call, which is named by graph::CallText().
@@ -19,11 +21,12 @@ std::string FormatTuning(const TunedKernels& kernels);
 TunedKernels ParseTuning(std::string_view text);
 
 // The kernels of one device and set of libraries, in memory and in a file. A file that is missing
-// or damaged counts as empty; one that cannot be written is no error. Thread-safe.
+// or damaged counts as empty; one that cannot be written is no error, but said to the log.
+// Thread-safe.
 class TuningStore {
  public:
   // Reads the file at `path`; "" keeps them in memory only.
-  explicit TuningStore(std::string path);
+  explicit TuningStore(std::string path, Host host = {});
 
   const std::string& path() const { return path_; }
   // As they are now; never null.
@@ -33,6 +36,7 @@ class TuningStore {
 
  private:
   const std::string path_;
+  const Host host_;
   mutable std::mutex mutex_;
   std::shared_ptr<const TunedKernels> kernels_;
 };

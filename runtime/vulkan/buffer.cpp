@@ -43,7 +43,7 @@ Result<Buffer> Buffer::CreateUnbound(const Device& device, VkDeviceSize size, Vk
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   VkBuffer handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
-      ToStatus(device.fn().vkCreateBuffer(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      ToStatus(device.fn().vkCreateBuffer(device.handle(), &info, device.allocator(), &handle),
                "vkCreateBuffer"));
   Buffer buffer;
   buffer.handle_ = {device, handle};
@@ -85,9 +85,9 @@ Result<BufferView> BufferView::Create(const Buffer& buffer, VkDeviceSize offset,
   const bool whole = offset == 0 && size == buffer.size();
   info.range = whole ? std::min(AlikeSize(size), buffer.vulkan_size_ - info.offset) : size;
   VkBufferView handle = VK_NULL_HANDLE;
-  SPIRLOOM_TRY(ToStatus(
-      device.fn().vkCreateBufferView(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
-      "vkCreateBufferView"));
+  SPIRLOOM_TRY(
+      ToStatus(device.fn().vkCreateBufferView(device.handle(), &info, device.allocator(), &handle),
+               "vkCreateBufferView"));
   BufferView view;
   view.handle_ = {device, handle};
   return view;

@@ -39,7 +39,7 @@ class Buffer {
   Buffer() = default;
 
   DeviceMemory memory_;  // empty when the memory is shared
-  DeviceHandle<VkBuffer, &VolkDeviceTable::vkDestroyBuffer> handle_;
+  DeviceHandle<VkBuffer, &DeviceFunctions::vkDestroyBuffer> handle_;
   VkDeviceSize size_ = 0;
   VkDeviceSize margin_ = 0;
   VkDeviceSize vulkan_size_ = 0;  // of the VkBuffer
@@ -59,7 +59,7 @@ class BufferView {
 
  private:
   BufferView() = default;
-  DeviceHandle<VkBufferView, &VolkDeviceTable::vkDestroyBufferView> handle_;
+  DeviceHandle<VkBufferView, &DeviceFunctions::vkDestroyBufferView> handle_;
 };
 
 }  // namespace spirloom::vulkan

@@ -9,7 +9,7 @@ Result<CommandBuffer> CommandBuffer::Create(const Device& device) {
   pool_info.queueFamilyIndex = device.queue_family();
   VkCommandPool pool = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
-      device.fn().vkCreateCommandPool(device.handle(), &pool_info, /*pAllocator=*/nullptr, &pool),
+      device.fn().vkCreateCommandPool(device.handle(), &pool_info, device.allocator(), &pool),
       "vkCreateCommandPool"));
   CommandBuffer buffer;
   buffer.pool_ = {device, pool};

@@ -44,9 +44,9 @@ class CommandBuffer {
 
  private:
   CommandBuffer() = default;
-  const VolkDeviceTable& fn() const { return pool_.device().fn(); }
+  const DeviceFunctions& fn() const { return pool_.device().fn(); }
 
-  DeviceHandle<VkCommandPool, &VolkDeviceTable::vkDestroyCommandPool> pool_;
+  DeviceHandle<VkCommandPool, &DeviceFunctions::vkDestroyCommandPool> pool_;
   VkCommandBuffer handle_ = VK_NULL_HANDLE;
 };
 

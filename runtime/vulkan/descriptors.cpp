@@ -67,7 +67,7 @@ Result<VkDescriptorSetLayout> LayoutCache::GetSet(const Types& types) {
   info.pBindings = bindings.data();
   VkDescriptorSetLayout handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(device_->fn().vkCreateDescriptorSetLayout(device_->handle(), &info,
-                                                                  /*pAllocator=*/nullptr, &handle),
+                                                                  device_->allocator(), &handle),
                         "vkCreateDescriptorSetLayout"));
   sets_.emplace(types, SetLayout(*device_, handle));
   return handle;
@@ -93,7 +93,7 @@ Result<BindingLayout> LayoutCache::Get(std::span<const pack::BindingType> types,
   info.pushConstantRangeCount = push_bytes > 0 ? 1 : 0;
   info.pPushConstantRanges = &range;
   SPIRLOOM_TRY(ToStatus(device_->fn().vkCreatePipelineLayout(
-                            device_->handle(), &info, /*pAllocator=*/nullptr, &layout.pipeline),
+                            device_->handle(), &info, device_->allocator(), &layout.pipeline),
                         "vkCreatePipelineLayout"));
   layouts_.emplace(std::pair(std::move(key), push_bytes), Layout(*device_, layout.pipeline));
   return layout;
@@ -124,9 +124,9 @@ Result<DescriptorPool> DescriptorPool::Create(const Device& device,
   info.poolSizeCount = static_cast<uint32_t>(sizes.size());
   info.pPoolSizes = sizes.data();
   VkDescriptorPool handle = VK_NULL_HANDLE;
-  SPIRLOOM_TRY(ToStatus(device.fn().vkCreateDescriptorPool(device.handle(), &info,
-                                                           /*pAllocator=*/nullptr, &handle),
-                        "vkCreateDescriptorPool"));
+  SPIRLOOM_TRY(ToStatus(
+      device.fn().vkCreateDescriptorPool(device.handle(), &info, device.allocator(), &handle),
+      "vkCreateDescriptorPool"));
   DescriptorPool pool;
   pool.handle_ = {device, handle};
   return pool;

@@ -33,8 +33,8 @@ class LayoutCache {
 
  private:
   using SetLayout =
-      DeviceHandle<VkDescriptorSetLayout, &VolkDeviceTable::vkDestroyDescriptorSetLayout>;
-  using Layout = DeviceHandle<VkPipelineLayout, &VolkDeviceTable::vkDestroyPipelineLayout>;
+      DeviceHandle<VkDescriptorSetLayout, &DeviceFunctions::vkDestroyDescriptorSetLayout>;
+  using Layout = DeviceHandle<VkPipelineLayout, &DeviceFunctions::vkDestroyPipelineLayout>;
   using Types = std::vector<pack::BindingType>;
 
   Result<VkDescriptorSetLayout> GetSet(const Types& types);
@@ -66,7 +66,7 @@ class DescriptorPool {
 
  private:
   DescriptorPool() = default;
-  DeviceHandle<VkDescriptorPool, &VolkDeviceTable::vkDestroyDescriptorPool> handle_;
+  DeviceHandle<VkDescriptorPool, &DeviceFunctions::vkDestroyDescriptorPool> handle_;
 };
 
 // What one binding refers to: `buffer` (a byte range), `view` or `texels`, by `type`.

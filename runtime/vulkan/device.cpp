@@ -1,14 +1,75 @@
 #include "runtime/vulkan/device.h"
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "runtime/base/error.h"
+#include "runtime/pack/capability.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/fence.h"
+#include "spirloom/vulkan.h"
 
 namespace spirloom::vulkan {
 
+namespace {
+
+using HandleProperties = PFN_vkGetMemoryHostPointerPropertiesEXT;
+
+void AddLine(std::string& text, std::initializer_list<TextPiece> line) {
+  text += "\n - ";
+  text += Concat(line);
+}
+
+// A line for each thing that an adopted device lacks.
+std::string Lacks(const PhysicalDevice& physical, const AdoptedDevice& adopted) {
+  std::string lines;
+  if (physical.api_version < VK_API_VERSION_1_1) {
+    AddLine(lines, {"Vulkan 1.1: the device has ", physical.info.api_version,
+                    ", and the instance was made for 1.", VK_API_VERSION_MINOR(adopted.api_version),
+                    " (AdoptedDevice::api_version)"});
+  }
+  if (adopted.queue_family >= physical.queue_families.size()) {
+    AddLine(lines,
+            {"a queue family ", adopted.queue_family, ": it has ", physical.queue_families.size()});
+  } else if ((physical.queue_families[adopted.queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT) ==
+             0) {
+    AddLine(lines, {"VK_QUEUE_COMPUTE_BIT in queue family ", adopted.queue_family});
+  }
+  for (const char* extension : adopted.extensions) {
+    if (physical.HasExtension(extension)) continue;
+    AddLine(lines, {"the extension ", extension, ", which AdoptedDevice::extensions names"});
+  }
+  return lines;
+}
+
+}  // namespace
+
+// The mutex is taken first: the application's lock is not told of our threads.
+class Device::QueueLock {
+ public:
+  explicit QueueLock(const Device& device) : device_(device), lock_(device.queue_mutex_) {
+    if (device.lock_queue_) device.lock_queue_();
+  }
+  QueueLock(const QueueLock&) = delete;
+  QueueLock& operator=(const QueueLock&) = delete;
+  ~QueueLock() {
+    if (device_.unlock_queue_) device_.unlock_queue_();
+  }
+
+ private:
+  const Device& device_;
+  const std::scoped_lock<std::mutex> lock_;
+};
+
+Device::Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities)
+    : instance_(instance),
+      physical_(physical),
+      capabilities_(physical.capabilities & capabilities) {}
+
 Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
                                                const PhysicalDevice& physical,
-                                               uint64_t capabilities) {
+                                               uint64_t capabilities, bool import_host_memory) {
   if (!physical.info.usable) {
     return Error(StatusCode::kUnsupported,
                  {"The device '", physical.info.name, "' lacks Vulkan 1.1 or a compute queue."});
@@ -20,35 +81,84 @@ Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
 
-  FeatureChain features(physical.properties.apiVersion, physical.extensions, capabilities);
-  features.Query(physical.handle);
+  FeatureChain features(physical.api_version, physical.extensions, capabilities);
+  features.Query(instance.fn(), physical.handle);
   features.KeepWanted();
+  std::vector<const char*> extensions = features.extensions();
+  import_host_memory = import_host_memory && physical.host_pointer_alignment > 0;
+  if (import_host_memory) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = features.head();
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = static_cast<uint32_t>(features.extensions().size());
-  info.ppEnabledExtensionNames = features.extensions().data();
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
 
-  std::unique_ptr<Device> device(new Device(physical, capabilities));
+  std::unique_ptr<Device> device(new Device(instance, physical, capabilities));
+  VkDevice handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
-      ToStatus(vkCreateDevice(physical.handle, &info, /*pAllocator=*/nullptr, &device->handle_),
+      ToStatus(instance.fn().vkCreateDevice(physical.handle, &info, instance.allocator(), &handle),
                "vkCreateDevice"));
-  volkLoadDeviceTable(&device->functions_, device->handle_);
+  SPIRLOOM_TRY(device->Initialize(handle, import_host_memory));
   if (instance.debug_utils()) {
-    device->set_object_name_ = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
-        vkGetInstanceProcAddr(instance.handle(), "vkSetDebugUtilsObjectNameEXT"));
+    device->set_object_name_ =
+        instance.Get<PFN_vkSetDebugUtilsObjectNameEXT>("vkSetDebugUtilsObjectNameEXT");
   }
-  device->fn().vkGetDeviceQueue(device->handle_, *physical.queue_family, /*queueIndex=*/0,
-                                &device->queue_);
+  device->fn().vkGetDeviceQueue(handle, *physical.queue_family, /*queueIndex=*/0, &device->queue_);
   return device;
 }
 
+Result<std::unique_ptr<Device>> Device::Adopt(const Instance& instance,
+                                              const PhysicalDevice& physical,
+                                              const AdoptedDevice& adopted, uint64_t capabilities) {
+  const std::string lacks = Lacks(physical, adopted);
+  if (!lacks.empty()) {
+    return Error(StatusCode::kUnsupported, {"The adopted device '", physical.info.name,
+                                            "' cannot be used. It lacks:", lacks});
+  }
+  const uint64_t enabled = EnabledCapabilities(adopted.features) | ~kFeatureCapabilities;
+  const uint64_t off = physical.capabilities & capabilities & ~enabled;
+  if (off != 0) {
+    std::string names;
+    for (const std::string& name : pack::CapabilityNames(off)) names += ' ' + name;
+    instance.host().Say(LogLevel::kWarning,
+                        {"The adopted device is used without features that it has, but that "
+                         "AdoptedDevice::features does not turn on:",
+                         names, ". DeviceRequest adds them to VkDeviceCreateInfo."});
+  }
+  std::unique_ptr<Device> device(new Device(instance, physical, capabilities & enabled));
+  device->adopted_ = true;
+  device->timeline_semaphores_ = EnablesTimelineSemaphores(adopted.features);
+  device->physical_.queue_family = adopted.queue_family;
+  device->physical_.timestamp_valid_bits =
+      physical.queue_families[adopted.queue_family].timestampValidBits;
+  device->physical_.info.features = pack::CapabilityNames(physical.capabilities & enabled);
+  device->queue_ = adopted.queue;
+  device->lock_queue_ = adopted.lock_queue;
+  device->unlock_queue_ = adopted.unlock_queue;
+  const bool import_host_memory =
+      std::ranges::find(adopted.extensions,
+                        std::string_view(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) !=
+      adopted.extensions.end();
+  SPIRLOOM_TRY(device->Initialize(adopted.device, import_host_memory));
+  return device;
+}
+
+Status Device::Initialize(VkDevice handle, bool import_host_memory) {
+  handle_ = handle;
+  const PFN_vkGetDeviceProcAddr get = instance_.fn().vkGetDeviceProcAddr;
+  if (import_host_memory) {
+    host_pointer_properties_ =
+        reinterpret_cast<HandleProperties>(get(handle, "vkGetMemoryHostPointerPropertiesEXT"));
+  }
+  return functions_.Load(get, handle);
+}
+
 Device::~Device() {
-  if (handle_ == VK_NULL_HANDLE) return;
+  if (handle_ == VK_NULL_HANDLE || adopted_ || functions_.vkDestroyDevice == nullptr) return;
   functions_.vkDeviceWaitIdle(handle_);
-  functions_.vkDestroyDevice(handle_, /*pAllocator=*/nullptr);
+  functions_.vkDestroyDevice(handle_, allocator());
 }
 
 Status Device::Submit(VkCommandBuffer commands, VkFence fence) const {
@@ -56,7 +166,11 @@ Status Device::Submit(VkCommandBuffer commands, VkFence fence) const {
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
-  const std::scoped_lock lock(queue_mutex_);
+  return Submit(info, fence);
+}
+
+Status Device::Submit(const VkSubmitInfo& info, VkFence fence) const {
+  const QueueLock lock(*this);
   counters_.submits.fetch_add(1);
   return ToStatus(fn().vkQueueSubmit(queue_, /*submitCount=*/1, &info, fence), "vkQueueSubmit");
 }
@@ -68,7 +182,7 @@ Status Device::SubmitAndWait(VkCommandBuffer commands) const {
 }
 
 Status Device::WaitIdle() const {
-  const std::scoped_lock lock(queue_mutex_);
+  const QueueLock lock(*this);
   return ToStatus(fn().vkQueueWaitIdle(queue_), "vkQueueWaitIdle");
 }
 

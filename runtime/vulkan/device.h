@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "runtime/vulkan/functions.h"
 #include "runtime/vulkan/physical_device.h"
 #include "runtime/vulkan/vk.h"
 
@@ -20,6 +22,7 @@ struct DeviceCounters {
   std::atomic<uint64_t> memory_allocations{0};
   std::atomic<uint64_t> memory_frees{0};
   std::atomic<uint64_t> allocated_bytes{0};  // now, not in total
+  std::atomic<uint64_t> peak_bytes{0};       // the most of it so far
   std::atomic<uint64_t> recordings{0};       // command buffers begun
   std::atomic<uint64_t> descriptor_updates{0};
   std::atomic<uint64_t> pipelines{0};
@@ -29,8 +32,8 @@ struct DeviceCounters {
 // By how many bytes a view of texels may exceed the tensor that it shows.
 inline constexpr uint64_t kTexelSlack = 768;
 
-// A VkDevice with one compute queue and its own function table. Every object below is made from a
-// Device and must be destroyed before it. Thread-safe.
+// A VkDevice, its own or the application's, with one compute queue and a function table. Every
+// object below is made from a Device and must be destroyed before it. Thread-safe.
 class Device {
  public:
   // Enables those of `capabilities` (bits, pack::Capability) that the physical device reports, and
@@ -38,14 +41,29 @@ class Device {
   // robust. `instance` must outlive the device.
   static Result<std::unique_ptr<Device>> Create(const Instance& instance,
                                                 const PhysicalDevice& physical,
-                                                uint64_t capabilities);
+                                                uint64_t capabilities,
+                                                bool import_host_memory = false);
+  // Uses `adopted`, which must outlive it and is not destroyed with it. Fails with kUnsupported,
+  // listing all that it lacks.
+  static Result<std::unique_ptr<Device>> Adopt(const Instance& instance,
+                                               const PhysicalDevice& physical,
+                                               const AdoptedDevice& adopted, uint64_t capabilities);
 
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   ~Device();
 
   VkDevice handle() const { return handle_; }
-  const VolkDeviceTable& fn() const { return functions_; }
+  const DeviceFunctions& fn() const { return functions_; }
+  const VkAllocationCallbacks* allocator() const { return instance_.allocator(); }
+  const Host& host() const { return instance_.host(); }
+  // Whether the application can make objects of this device.
+  bool adopted() const { return adopted_; }
+  bool timeline_semaphores() const { return timeline_semaphores_; }
+  // vkGetMemoryHostPointerPropertiesEXT, or null where host memory cannot be imported.
+  PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties() const {
+    return host_pointer_properties_;
+  }
   const PhysicalDevice& physical() const { return physical_; }
   const VkPhysicalDeviceLimits& limits() const { return physical_.properties.limits; }
   // Those that are enabled.
@@ -63,6 +81,8 @@ class Device {
 
   // Submits one recorded command buffer; `fence`, if any, is signalled when it is done.
   Status Submit(VkCommandBuffer commands, VkFence fence) const;
+  // Submits what `info` says, its pNext included.
+  Status Submit(const VkSubmitInfo& info, VkFence fence) const;
   // Submits and waits until it is done.
   Status SubmitAndWait(VkCommandBuffer commands) const;
   Status WaitIdle() const;
@@ -75,16 +95,23 @@ class Device {
   }
 
  private:
-  Device(const PhysicalDevice& physical, uint64_t capabilities)
-      : physical_(physical), capabilities_(physical.capabilities & capabilities) {}
+  class QueueLock;
+  Device(const Instance& instance, const PhysicalDevice& physical, uint64_t capabilities);
+  Status Initialize(VkDevice handle, bool import_host_memory);
   void SetObjectName(VkObjectType type, uint64_t handle, const std::string& name) const;
 
+  const Instance& instance_;
   PhysicalDevice physical_;
   uint64_t capabilities_;
+  bool adopted_ = false;
+  bool timeline_semaphores_ = false;
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
-  VolkDeviceTable functions_{};
+  DeviceFunctions functions_{};
   PFN_vkSetDebugUtilsObjectNameEXT set_object_name_ = nullptr;  // null without debug utils
+  PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties_ = nullptr;
+  std::function<void()> lock_queue_;  // of an adopted device, with queue_mutex_ held
+  std::function<void()> unlock_queue_;
   mutable std::mutex queue_mutex_;
   mutable DeviceCounters counters_;
 };
@@ -102,7 +129,7 @@ class DeviceHandle {
   }
   ~DeviceHandle() {
     if (handle_ != VK_NULL_HANDLE) {
-      (device_->fn().*kDestroy)(device_->handle(), handle_, /*pAllocator=*/nullptr);
+      (device_->fn().*kDestroy)(device_->handle(), handle_, device_->allocator());
     }
   }
 

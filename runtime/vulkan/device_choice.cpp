@@ -23,6 +23,14 @@ std::optional<size_t> ParseIndex(const std::string& text) {
   return value;
 }
 
+// Whether `wanted`, in lower case, is an id of the device or a part of its name.
+bool IsCalled(const DeviceInfo& device, const std::string& wanted) {
+  for (const std::string* id : {&device.uuid, &device.luid, &device.pci}) {
+    if (!id->empty() && *id == wanted) return true;
+  }
+  return Lower(device.name).find(wanted) != std::string::npos;
+}
+
 std::string ListNames(const std::vector<DeviceInfo>& devices) {
   std::string text;
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -40,27 +48,29 @@ Status NotUsable(const DeviceInfo& device) {
 
 }  // namespace
 
-Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice) {
+Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice,
+                            const std::function<bool(const DeviceInfo&)>& accept) {
   if (devices.empty()) {
-    return Error(StatusCode::kNotFound,
+    return Error(StatusCode::kUnavailable,
                  {"There is no Vulkan device. Install a driver for this machine's GPU, or Mesa's "
                   "software driver (Debian: mesa-vulkan-drivers)."});
   }
-  if (const auto index = ParseIndex(choice); index && *index < devices.size()) {
-    if (!devices[*index].usable) return NotUsable(devices[*index]);
-    return *index;
-  }
+  const std::string wanted = Lower(choice);
+  const std::optional<size_t> index = ParseIndex(choice);
+  const bool by_index = index && *index < devices.size();
   std::optional<size_t> unusable;
   for (size_t i = 0; i < devices.size(); ++i) {
-    if (Lower(devices[i].name).find(Lower(choice)) == std::string::npos) continue;
-    if (devices[i].usable) return i;
-    if (!unusable) unusable = i;
+    const DeviceInfo& device = devices[i];
+    if (by_index ? *index != i : !IsCalled(device, wanted)) continue;
+    if (device.usable && (!accept || accept(device))) return i;
+    if (!device.usable && !unusable) unusable = i;
   }
   if (unusable) return NotUsable(devices[*unusable]);
-  return Error(StatusCode::kInvalidArgument, {"There is no device '", choice,
-                                              "'. An index or a part of a name selects one "
-                                              "of: ",
-                                              ListNames(devices), "."});
+  return Error(
+      StatusCode::kInvalidArgument,
+      {"There is no device '", choice, "'", accept ? " that RuntimeOptions::accept takes" : "",
+       ". An index, a part of a name, a uuid, a luid or a pci address selects one of: ",
+       ListNames(devices), "."});
 }
 
 }  // namespace spirloom::vulkan

@@ -1,6 +1,8 @@
 #include "runtime/vulkan/features.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include "runtime/pack/capability.h"
 
@@ -12,7 +14,101 @@ using pack::Capability;
 constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
 constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
 
+// Where a feature is in the structs of a chain: in one of its own, and in that of a Vulkan version.
+struct FeaturePlace {
+  Capability capability;
+  VkStructureType type;
+  size_t offset;
+  VkStructureType version_type;
+  size_t version_offset;
+};
+
+#define SPIRLOOM_TYPE(name) VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##name
+#define SPIRLOOM_PLACE(capability, type, own, field, version_type, version, version_field) \
+  {                                                                                        \
+    Capability::capability, type, offsetof(own, field), version_type,                      \
+        offsetof(version, version_field)                                                   \
+  }
+constexpr FeaturePlace kPlaces[] = {
+    SPIRLOOM_PLACE(kStorageBuffer16Bit, SPIRLOOM_TYPE(16BIT_STORAGE_FEATURES),
+                   VkPhysicalDevice16BitStorageFeatures, storageBuffer16BitAccess,
+                   SPIRLOOM_TYPE(VULKAN_1_1_FEATURES), VkPhysicalDeviceVulkan11Features,
+                   storageBuffer16BitAccess),
+    SPIRLOOM_PLACE(kStorageBuffer8Bit, SPIRLOOM_TYPE(8BIT_STORAGE_FEATURES),
+                   VkPhysicalDevice8BitStorageFeatures, storageBuffer8BitAccess,
+                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                   storageBuffer8BitAccess),
+    SPIRLOOM_PLACE(kShaderFloat16, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
+                   VkPhysicalDeviceShaderFloat16Int8Features, shaderFloat16,
+                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                   shaderFloat16),
+    SPIRLOOM_PLACE(kShaderInt8, SPIRLOOM_TYPE(SHADER_FLOAT16_INT8_FEATURES),
+                   VkPhysicalDeviceShaderFloat16Int8Features, shaderInt8,
+                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                   shaderInt8),
+    SPIRLOOM_PLACE(kShaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                   features.shaderInt16, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                   features.shaderInt16),
+    SPIRLOOM_PLACE(kShaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                   features.shaderInt64, SPIRLOOM_TYPE(FEATURES_2), VkPhysicalDeviceFeatures2,
+                   features.shaderInt64),
+    SPIRLOOM_PLACE(kIntegerDotProduct, SPIRLOOM_TYPE(SHADER_INTEGER_DOT_PRODUCT_FEATURES),
+                   VkPhysicalDeviceShaderIntegerDotProductFeatures, shaderIntegerDotProduct,
+                   SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
+                   shaderIntegerDotProduct),
+    SPIRLOOM_PLACE(kCooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
+                   cooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
+                   cooperativeMatrix)};
+
+constexpr FeaturePlace kMemoryModel = SPIRLOOM_PLACE(
+    kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
+    VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
+    SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features, vulkanMemoryModel);
+constexpr FeaturePlace kTimeline = SPIRLOOM_PLACE(
+    kCooperativeMatrix, SPIRLOOM_TYPE(TIMELINE_SEMAPHORE_FEATURES),
+    VkPhysicalDeviceTimelineSemaphoreFeatures, timelineSemaphore,
+    SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features, timelineSemaphore);
+#undef SPIRLOOM_PLACE
+#undef SPIRLOOM_TYPE
+
+// The link to the struct of this type, or to the end of the chain.
+VkBaseOutStructure** Find(VkBaseOutStructure*& chain, VkStructureType type) {
+  VkBaseOutStructure** link = &chain;
+  while (*link != nullptr && (*link)->sType != type) link = &(*link)->pNext;
+  return link;
+}
+
+void TurnOn(VkBaseOutStructure* target, size_t offset) {
+  const VkBool32 value = VK_TRUE;
+  std::memcpy(reinterpret_cast<std::byte*>(target) + offset, &value, sizeof(value));
+}
+
+bool IsOn(const FeaturePlace& place, const void* chain) {
+  for (auto* next = static_cast<const VkBaseInStructure*>(chain); next != nullptr;
+       next = next->pNext) {
+    size_t offset = 0;
+    if (next->sType == place.type) offset = place.offset;
+    if (next->sType == place.version_type) offset = place.version_offset;
+    if (offset == 0) continue;
+    VkBool32 value = VK_FALSE;
+    std::memcpy(&value, reinterpret_cast<const std::byte*>(next) + offset, sizeof(value));
+    if (value == VK_TRUE) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+uint64_t EnabledCapabilities(const void* chain) {
+  uint64_t bits = 0;
+  for (const FeaturePlace& place : kPlaces) {
+    if (IsOn(place, chain)) bits |= pack::CapabilityBit(place.capability);
+  }
+  if (!IsOn(kMemoryModel, chain)) bits &= ~pack::CapabilityBit(Capability::kCooperativeMatrix);
+  return bits;
+}
+
+bool EnablesTimelineSemaphores(const void* chain) { return IsOn(kTimeline, chain); }
 
 template <typename T>
 void FeatureChain::Link(T& next, VkStructureType type) {
@@ -59,7 +155,32 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
   }
 }
 
-void FeatureChain::Query(VkPhysicalDevice device) { vkGetPhysicalDeviceFeatures2(device, &core_); }
+void FeatureChain::Query(const InstanceFunctions& fn, VkPhysicalDevice device) {
+  fn.vkGetPhysicalDeviceFeatures2(device, &core_);
+}
+
+void FeatureChain::AddTo(VkPhysicalDeviceFeatures2& chain) {
+  const uint64_t bits = Capabilities();
+  auto* theirs = reinterpret_cast<VkBaseOutStructure*>(&chain);
+  auto* ours = reinterpret_cast<VkBaseOutStructure*>(&core_);
+  const auto add = [&](const FeaturePlace& place) {
+    if ((bits & pack::CapabilityBit(place.capability)) == 0) return;
+    if (VkBaseOutStructure* version = *Find(theirs, place.version_type)) {
+      TurnOn(version, place.version_offset);
+      return;
+    }
+    VkBaseOutStructure** own = Find(theirs, place.type);
+    if (*own == nullptr) {
+      VkBaseOutStructure** link = Find(ours, place.type);
+      *own = *link;
+      *link = (*own)->pNext;
+      (*own)->pNext = nullptr;
+    }
+    TurnOn(*own, place.offset);
+  };
+  for (const FeaturePlace& place : kPlaces) add(place);
+  add(kMemoryModel);
+}
 
 void FeatureChain::KeepWanted() {
   const auto kept = [this](VkBool32 supported, Capability capability) {

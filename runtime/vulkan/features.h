@@ -5,10 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "runtime/pack/pack_format.h"
-#include "runtime/vulkan/vk.h"
+#include "runtime/pack/capability.h"
+#include "runtime/vulkan/functions.h"
 
 namespace spirloom::vulkan {
+
+// VkPhysicalDeviceCooperativeMatrixFeaturesKHR, which older headers lack.
+struct CooperativeMatrixFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 cooperativeMatrix;
+  VkBool32 cooperativeMatrixRobustBufferAccess;
+};
 
 // The feature structs that capabilities come from, chained for vkGetPhysicalDeviceFeatures2 and
 // vkCreateDevice. Points into itself: neither moves nor copies.
@@ -21,11 +29,15 @@ class FeatureChain {
   FeatureChain& operator=(const FeatureChain&) = delete;
 
   // Fills the chain with what the device supports.
-  void Query(VkPhysicalDevice device);
+  void Query(const InstanceFunctions& fn, VkPhysicalDevice device);
   // Turns off, after Query(), every feature but those of the wanted capabilities.
   void KeepWanted();
   // The capabilities (bits, pack::Capability) of the features that are on.
   uint64_t Capabilities() const;
+
+  // Turns on in `chain` what is on in this one, once: in structs that it has, or in own ones that
+  // leave this chain for that one.
+  void AddTo(VkPhysicalDeviceFeatures2& chain);
 
   const VkPhysicalDeviceFeatures2* head() const { return &core_; }
   // The device extensions that the linked structs belong to.
@@ -43,16 +55,26 @@ class FeatureChain {
   VkPhysicalDeviceShaderFloat16Int8Features float16_int8_{};
   VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_{};
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
-  // VkPhysicalDeviceCooperativeMatrixFeaturesKHR, which older headers lack.
-  struct {
-    VkStructureType sType;
-    void* pNext;
-    VkBool32 cooperativeMatrix;
-    VkBool32 cooperativeMatrixRobustBufferAccess;
-  } cooperative_matrix_{};
+  CooperativeMatrixFeatures cooperative_matrix_{};
   void** tail_ = &core_.pNext;
   std::vector<const char*> extensions_;
 };
+
+// The capabilities that are features, which a device has off unless they are asked for.
+inline constexpr uint64_t kFeatureCapabilities =
+    pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit) |
+    pack::CapabilityBit(pack::Capability::kStorageBuffer8Bit) |
+    pack::CapabilityBit(pack::Capability::kShaderFloat16) |
+    pack::CapabilityBit(pack::Capability::kShaderInt8) |
+    pack::CapabilityBit(pack::Capability::kShaderInt16) |
+    pack::CapabilityBit(pack::Capability::kShaderInt64) |
+    pack::CapabilityBit(pack::Capability::kIntegerDotProduct) |
+    pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+
+// Those that `chain`, a pNext chain of VkDeviceCreateInfo or null, turns on.
+uint64_t EnabledCapabilities(const void* chain);
+// Whether it turns on timeline semaphores.
+bool EnablesTimelineSemaphores(const void* chain);
 
 }  // namespace spirloom::vulkan
 

@@ -9,7 +9,7 @@ Result<Fence> Fence::Create(const Device& device) {
   info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   VkFence handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
-      ToStatus(device.fn().vkCreateFence(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      ToStatus(device.fn().vkCreateFence(device.handle(), &info, device.allocator(), &handle),
                "vkCreateFence"));
   Fence fence;
   fence.handle_ = {device, handle};
@@ -24,6 +24,16 @@ Status Fence::WaitAndReset() {
                         "vkWaitForFences"));
   return ToStatus(device.fn().vkResetFences(device.handle(), /*fenceCount=*/1, &fence),
                   "vkResetFences");
+}
+
+Result<bool> Fence::WaitFor(uint64_t nanoseconds) const {
+  const Device& device = handle_.device();
+  const VkFence fence = handle_.get();
+  const VkResult result =
+      device.fn().vkWaitForFences(device.handle(), /*fenceCount=*/1, &fence, VK_TRUE, nanoseconds);
+  if (result == VK_TIMEOUT) return false;
+  SPIRLOOM_TRY(ToStatus(result, "vkWaitForFences"));
+  return true;
 }
 
 Result<bool> Fence::IsSignalled() const {

@@ -1,6 +1,8 @@
 #ifndef SPIRLOOM_RUNTIME_VULKAN_FENCE_H_
 #define SPIRLOOM_RUNTIME_VULKAN_FENCE_H_
 
+#include <cstdint>
+
 #include "runtime/vulkan/device.h"
 
 namespace spirloom::vulkan {
@@ -12,6 +14,8 @@ class Fence {
 
   // Waits for the signal, without a limit, and resets. Fails with kDeviceLost.
   Status WaitAndReset();
+  // Waits for the signal for at most so many nanoseconds; whether it came.
+  Result<bool> WaitFor(uint64_t nanoseconds) const;
 
   // Whether it is signalled. Fails with kDeviceLost.
   Result<bool> IsSignalled() const;
@@ -20,7 +24,7 @@ class Fence {
 
  private:
   Fence() = default;
-  DeviceHandle<VkFence, &VolkDeviceTable::vkDestroyFence> handle_;
+  DeviceHandle<VkFence, &DeviceFunctions::vkDestroyFence> handle_;
 };
 
 }  // namespace spirloom::vulkan

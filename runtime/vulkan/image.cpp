@@ -47,7 +47,7 @@ Result<Image> Image::CreateUnbound(const Device& device, Storage storage, VkExte
   info.initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
   VkImage handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
-      ToStatus(device.fn().vkCreateImage(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      ToStatus(device.fn().vkCreateImage(device.handle(), &info, device.allocator(), &handle),
                "vkCreateImage"));
   Image image;
   image.handle_ = {device, handle};
@@ -86,7 +86,7 @@ Status Image::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
                            .layerCount = VK_REMAINING_ARRAY_LAYERS};
   VkImageView view = VK_NULL_HANDLE;
   SPIRLOOM_TRY(
-      ToStatus(device.fn().vkCreateImageView(device.handle(), &info, /*pAllocator=*/nullptr, &view),
+      ToStatus(device.fn().vkCreateImageView(device.handle(), &info, device.allocator(), &view),
                "vkCreateImageView"));
   view_ = {device, view};
   return {};

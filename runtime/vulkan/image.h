@@ -34,8 +34,8 @@ class Image {
   Image() = default;
 
   DeviceMemory memory_;  // empty when the memory is shared
-  DeviceHandle<VkImage, &VolkDeviceTable::vkDestroyImage> handle_;
-  DeviceHandle<VkImageView, &VolkDeviceTable::vkDestroyImageView> view_;
+  DeviceHandle<VkImage, &DeviceFunctions::vkDestroyImage> handle_;
+  DeviceHandle<VkImageView, &DeviceFunctions::vkDestroyImageView> view_;
   Storage storage_ = Storage::kTexture3D;
   VkExtent3D extent_{};
   VkFormat format_ = VK_FORMAT_UNDEFINED;

@@ -1,9 +1,8 @@
 #include "runtime/vulkan/instance.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <mutex>
-#include <vector>
 
 #include "runtime/base/error.h"
 
@@ -17,23 +16,16 @@ constexpr VkDebugUtilsMessageSeverityFlagsEXT kSeverities =
 constexpr VkDebugUtilsMessageTypeFlagsEXT kTypes = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                                                    VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
 
-// Functions of an extension are asked for per instance: volk's global pointers are those of the
-// first.
-template <typename Function>
-Function Load(VkInstance instance, const char* name) {
-  return reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
-}
-
 Status CreateStatus(VkResult result) {
   if (result == VK_ERROR_LAYER_NOT_PRESENT || result == VK_ERROR_EXTENSION_NOT_PRESENT) {
-    return Error(StatusCode::kNotFound,
+    return Error(StatusCode::kUnavailable,
                  {"The Vulkan validation layer (", kValidationLayer,
                   ") is not installed. On Debian and Ubuntu: apt-get install "
                   "vulkan-validationlayers."});
   }
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
     return Error(
-        StatusCode::kNotFound,
+        StatusCode::kUnavailable,
         {"The Vulkan loader finds no driver (VK_ERROR_INCOMPATIBLE_DRIVER). Install one for "
          "this machine's GPU, or Mesa's software driver (Debian: mesa-vulkan-drivers)."});
   }
@@ -42,28 +34,32 @@ Status CreateStatus(VkResult result) {
 
 }  // namespace
 
-Status LoadLoader() {
-  static const VkResult result = volkInitialize();
-  if (result != VK_SUCCESS) {
-    return Error(StatusCode::kNotFound,
-                 {"No Vulkan loader (libvulkan) is found. On Debian and Ubuntu: apt-get install "
-                  "libvulkan1."});
-  }
-  if (volkGetInstanceVersion() < VK_API_VERSION_1_1) {
-    return Error(StatusCode::kNotFound,
-                 {"The Vulkan loader has version 1.0; at least 1.1 is needed."});
-  }
-  return {};
+Instance::Instance(const InstanceOptions& options) : host_(options.host) {
+  if (options.allocator != nullptr) allocator_ = *options.allocator;
 }
 
 Result<std::unique_ptr<Instance>> Instance::Create(const InstanceOptions& options) {
-  SPIRLOOM_TRY(LoadLoader());
-  std::unique_ptr<Instance> instance(new Instance());
-  SPIRLOOM_TRY(instance->Initialize(options));
+  std::unique_ptr<Instance> instance(new Instance(options));
+  SPIRLOOM_TRY_ASSIGN(instance->get_, LoadLoader());
+  SPIRLOOM_TRY(instance->Initialize(options.validation));
   return instance;
 }
 
-Status Instance::Initialize(const InstanceOptions& options) {
+Result<std::unique_ptr<Instance>> Instance::Adopt(const AdoptedInstance& adopted,
+                                                  const InstanceOptions& options) {
+  std::unique_ptr<Instance> instance(new Instance(options));
+  instance->owned_ = false;
+  instance->get_ = adopted.get;
+  if (adopted.get == nullptr) {
+    SPIRLOOM_TRY_ASSIGN(instance->get_, LoadLoader());
+  }
+  instance->handle_ = adopted.handle;
+  instance->api_version_ = std::min(adopted.api_version, kApiVersion);
+  SPIRLOOM_TRY(instance->functions_.Load(instance->get_, adopted.handle));
+  return instance;
+}
+
+Status Instance::Initialize(bool validation) {
   const VkApplicationInfo application{.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                       .pNext = nullptr,
                                       .pApplicationName = "spirloom",
@@ -84,18 +80,19 @@ Status Instance::Initialize(const InstanceOptions& options) {
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  if (options.validation) {
+  if (validation) {
     info.pNext = &features;
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &kValidationLayer;
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
   }
-  SPIRLOOM_TRY(CreateStatus(vkCreateInstance(&info, /*pAllocator=*/nullptr, &handle_)));
-  // The functions are the loader's, the same for every instance; several threads may come here.
-  static std::once_flag loaded;
-  std::call_once(loaded, [this] { volkLoadInstanceOnly(handle_); });
-  return options.validation ? CreateMessenger() : Status();
+  const auto create = Get<PFN_vkCreateInstance>("vkCreateInstance");
+  VkInstance handle = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(CreateStatus(create(&info, allocator(), &handle)));
+  handle_ = handle;
+  SPIRLOOM_TRY(functions_.Load(get_, handle_));
+  return validation ? CreateMessenger() : Status();
 }
 
 Status Instance::CreateMessenger() {
@@ -108,27 +105,37 @@ Status Instance::CreateMessenger() {
       .messageType = kTypes,
       .pfnUserCallback = &Instance::OnMessage,
       .pUserData = this};
-  const auto create =
-      Load<PFN_vkCreateDebugUtilsMessengerEXT>(handle_, "vkCreateDebugUtilsMessengerEXT");
-  return ToStatus(create(handle_, &info, /*pAllocator=*/nullptr, &messenger_),
-                  "vkCreateDebugUtilsMessengerEXT");
+  const auto create = Get<PFN_vkCreateDebugUtilsMessengerEXT>("vkCreateDebugUtilsMessengerEXT");
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  SPIRLOOM_TRY(
+      ToStatus(create(handle_, &info, allocator(), &messenger), "vkCreateDebugUtilsMessengerEXT"));
+  messenger_ = messenger;
+  return {};
 }
 
 VkBool32 Instance::OnMessage(VkDebugUtilsMessageSeverityFlagBitsEXT /*severity*/,
                              VkDebugUtilsMessageTypeFlagsEXT /*types*/,
                              const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-  static_cast<Instance*>(user)->messages_.fetch_add(1);
-  std::fprintf(stderr, "vulkan validation: %s\n", data->pMessage);
+  auto& instance = *static_cast<Instance*>(user);
+  instance.messages_.fetch_add(1);
+  if (instance.host_.log) {
+    instance.host_.Say(LogLevel::kError, {"vulkan validation: ", data->pMessage});
+  } else {
+    std::fprintf(stderr, "vulkan validation: %s\n", data->pMessage);
+  }
   return VK_FALSE;
 }
 
 Instance::~Instance() {
   if (messenger_ != VK_NULL_HANDLE) {
     const auto destroy =
-        Load<PFN_vkDestroyDebugUtilsMessengerEXT>(handle_, "vkDestroyDebugUtilsMessengerEXT");
-    destroy(handle_, messenger_, /*pAllocator=*/nullptr);
+        Get<PFN_vkDestroyDebugUtilsMessengerEXT>("vkDestroyDebugUtilsMessengerEXT");
+    destroy(handle_, messenger_, allocator());
   }
-  if (handle_ != VK_NULL_HANDLE) vkDestroyInstance(handle_, /*pAllocator=*/nullptr);
+  // Without the function, the table was not loaded to the end.
+  if (owned_ && handle_ != VK_NULL_HANDLE && functions_.vkDestroyInstance != nullptr) {
+    functions_.vkDestroyInstance(handle_, allocator());
+  }
 }
 
 }  // namespace spirloom::vulkan

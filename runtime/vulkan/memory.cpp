@@ -47,6 +47,23 @@ Status TooLarge(VkDeviceSize size, const char* what, VkDeviceSize limit) {
                                           what, " (", limit, " bytes)."});
 }
 
+// Counts `size` bytes as allocated, unless that exceeds the application's limit.
+Status Reserve(const Device& device, VkDeviceSize size) {
+  DeviceCounters& counters = device.counters();
+  const uint64_t limit = device.host().memory_limit;
+  const uint64_t now = counters.allocated_bytes.fetch_add(size) + size;
+  if (limit > 0 && now > limit) {
+    counters.allocated_bytes.fetch_sub(size);
+    return Error(StatusCode::kOutOfMemory,
+                 {"An allocation of ", size, " bytes beside the ", now - size,
+                  " in use exceeds RuntimeOptions::memory_limit (", limit, " bytes)."});
+  }
+  uint64_t peak = counters.peak_bytes.load();
+  while (peak < now && !counters.peak_bytes.compare_exchange_weak(peak, now)) {
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<uint32_t> ChooseMemoryType(const VkPhysicalDeviceMemoryProperties& memory,
@@ -98,17 +115,18 @@ Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize siz
   info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   info.allocationSize = size;
   info.memoryTypeIndex = *type;
+  SPIRLOOM_TRY(Reserve(device, size));
   DeviceMemory memory;
-  memory.size_ = size;
-  Status status = ToStatus(device.fn().vkAllocateMemory(device.handle(), &info,
-                                                        /*pAllocator=*/nullptr, &memory.handle_),
-                           "vkAllocateMemory");
+  Status status = ToStatus(
+      device.fn().vkAllocateMemory(device.handle(), &info, device.allocator(), &memory.handle_),
+      "vkAllocateMemory");
   if (!status.ok()) {
+    device.counters().allocated_bytes.fetch_sub(size);
     return std::move(status).While(Concat({"allocating ", size, " bytes"}));
   }
   memory.device_ = &device;
+  memory.size_ = size;
   device.counters().memory_allocations.fetch_add(1);
-  device.counters().allocated_bytes.fetch_add(size);
   if (use == MemoryUse::kDevice) return memory;
   void* mapped = nullptr;
   SPIRLOOM_TRY(ToStatus(device.fn().vkMapMemory(device.handle(), memory.handle_, /*offset=*/0,
@@ -137,7 +155,7 @@ DeviceMemory::~DeviceMemory() {
   if (device_ == nullptr) return;
   device_->counters().memory_frees.fetch_add(1);
   device_->counters().allocated_bytes.fetch_sub(size_);
-  device_->fn().vkFreeMemory(device_->handle(), handle_, /*pAllocator=*/nullptr);
+  device_->fn().vkFreeMemory(device_->handle(), handle_, device_->allocator());
 }
 
 }  // namespace spirloom::vulkan

@@ -31,12 +31,8 @@ const char* TypeName(VkPhysicalDeviceType type) {
   }
 }
 
-constexpr int kRanks = 4;
-
 // The place of a device's type in the order of preference.
-int Rank(VkPhysicalDevice device) {
-  VkPhysicalDeviceProperties properties{};
-  vkGetPhysicalDeviceProperties(device, &properties);
+int Rank(const VkPhysicalDeviceProperties& properties) {
   switch (properties.deviceType) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
       return 0;
@@ -49,24 +45,48 @@ int Rank(VkPhysicalDevice device) {
   }
 }
 
-std::vector<std::string> ListExtensions(VkPhysicalDevice device) {
-  uint32_t count = 0;
-  vkEnumerateDeviceExtensionProperties(device, /*pLayerName=*/nullptr, &count, nullptr);
-  std::vector<VkExtensionProperties> properties(count);
-  vkEnumerateDeviceExtensionProperties(device, /*pLayerName=*/nullptr, &count, properties.data());
+// What a function gives that is called for the count first and then for the values, as often as
+// there come to be more in between.
+template <typename T, typename Function>
+Result<std::vector<T>> Enumerate(const char* name, const Function& function) {
+  std::vector<T> values;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {
+    uint32_t count = 0;
+    SPIRLOOM_TRY(ToStatus(function(&count, nullptr), name));
+    values.resize(count);
+    result = function(&count, values.data());
+    values.resize(std::min<size_t>(count, values.size()));
+  }
+  SPIRLOOM_TRY(ToStatus(result, name));
+  return values;
+}
+
+Result<std::vector<std::string>> ListExtensions(const InstanceFunctions& fn,
+                                                VkPhysicalDevice device) {
+  SPIRLOOM_TRY_ASSIGN(
+      const std::vector<VkExtensionProperties> properties,
+      Enumerate<VkExtensionProperties>("vkEnumerateDeviceExtensionProperties",
+                                       [&](uint32_t* count, VkExtensionProperties* out) {
+                                         return fn.vkEnumerateDeviceExtensionProperties(
+                                             device, /*pLayerName=*/nullptr, count, out);
+                                       }));
   std::vector<std::string> names;
-  names.reserve(count);
-  for (uint32_t i = 0; i < count; ++i) names.emplace_back(properties[i].extensionName);
+  names.reserve(properties.size());
+  for (const VkExtensionProperties& extension : properties) {
+    names.emplace_back(extension.extensionName);
+  }
   return names;
 }
 
 // Chooses a family with compute, without graphics if there is one: such a queue is not shared with
 // a desktop.
-void ChooseQueueFamily(PhysicalDevice& device) {
+void ChooseQueueFamily(const InstanceFunctions& fn, PhysicalDevice& device) {
   uint32_t count = 0;
-  vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
-  std::vector<VkQueueFamilyProperties> families(count);
-  vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
+  fn.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
+  std::vector<VkQueueFamilyProperties>& families = device.queue_families;
+  families.resize(count);
+  fn.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
   for (uint32_t i = 0; i < count; ++i) {
     const VkQueueFlags flags = families[i].queueFlags;
     if (families[i].queueCount == 0 || (flags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
@@ -95,43 +115,55 @@ uint64_t SubgroupCapabilities(const VkPhysicalDeviceSubgroupProperties& subgroup
   return bits;
 }
 
-// Devices that know no such limit have none.
-uint64_t MaxBufferSize(const PhysicalDevice& device) {
-  if (device.properties.apiVersion < VK_API_VERSION_1_3 &&
-      !device.HasExtension(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
-    return std::numeric_limits<uint64_t>::max();
-  }
-  VkPhysicalDeviceMaintenance4Properties maintenance{};
-  maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES;
-  VkPhysicalDeviceProperties2 properties{};
-  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  properties.pNext = &maintenance;
-  vkGetPhysicalDeviceProperties2(device.handle, &properties);
-  return maintenance.maxBufferSize;
+std::string PciText(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
+  return Concat({"pci:", Hex(pci.pciDomain, 4), ":", Hex(pci.pciBus, 2), ":", Hex(pci.pciDevice, 2),
+                 ".", Hex(pci.pciFunction, 1)});
 }
 
 // Asks what only devices of version 1.1 and newer can be asked.
-void QueryProperties2(PhysicalDevice& device) {
-  VkPhysicalDeviceDriverProperties driver{};
-  driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
-  VkPhysicalDeviceMaintenance3Properties maintenance{};
-  maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
-  VkPhysicalDeviceSubgroupProperties subgroup{};
-  subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-  subgroup.pNext = &maintenance;
-  const bool has_driver = device.properties.apiVersion >= VK_API_VERSION_1_2 ||
-                          device.HasExtension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
-  if (has_driver) maintenance.pNext = &driver;
+void QueryProperties2(const InstanceFunctions& fn, PhysicalDevice& device) {
   VkPhysicalDeviceProperties2 properties{};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  properties.pNext = &subgroup;
-  vkGetPhysicalDeviceProperties2(device.handle, &properties);
+  const auto link = [&properties](auto& next, VkStructureType type) {
+    next.sType = type;
+    next.pNext = properties.pNext;
+    properties.pNext = &next;
+  };
+  VkPhysicalDeviceMaintenance3Properties maintenance3{};
+  link(maintenance3, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
+  VkPhysicalDeviceSubgroupProperties subgroup{};
+  link(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+  VkPhysicalDeviceIDProperties id{};
+  link(id, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+  VkPhysicalDeviceDriverProperties driver{};
+  if (device.api_version >= VK_API_VERSION_1_2 ||
+      device.HasExtension(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
+    link(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+  }
+  VkPhysicalDeviceMaintenance4Properties maintenance4{};
+  maintenance4.maxBufferSize = std::numeric_limits<uint64_t>::max();  // old devices know no limit
+  if (device.api_version >= VK_API_VERSION_1_3 ||
+      device.HasExtension(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
+    link(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
+  }
+  VkPhysicalDevicePCIBusInfoPropertiesEXT pci{};
+  const bool has_pci = device.HasExtension(VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+  if (has_pci) link(pci, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT);
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host{};
+  if (device.HasExtension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
+    link(host, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+  }
+  fn.vkGetPhysicalDeviceProperties2(device.handle, &properties);
 
-  device.max_memory_allocation_size = maintenance.maxMemoryAllocationSize;
-  device.max_buffer_size = std::min(MaxBufferSize(device), device.max_memory_allocation_size);
+  device.max_memory_allocation_size = maintenance3.maxMemoryAllocationSize;
+  device.max_buffer_size = std::min(maintenance4.maxBufferSize, device.max_memory_allocation_size);
+  device.host_pointer_alignment = host.minImportedHostPointerAlignment;
   device.subgroup_size = subgroup.subgroupSize;
   device.capabilities |= SubgroupCapabilities(subgroup);
-  if (has_driver) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
+  if (driver.sType != 0) device.info.driver = Concat({driver.driverName, " ", driver.driverInfo});
+  device.info.uuid = Concat({"uuid:", Hex(id.deviceUUID)});
+  if (id.deviceLUIDValid == VK_TRUE) device.info.luid = Concat({"luid:", Hex(id.deviceLUID)});
+  if (has_pci) device.info.pci = PciText(pci);
 }
 
 void FillInfo(PhysicalDevice& device) {
@@ -140,7 +172,11 @@ void FillInfo(PhysicalDevice& device) {
   info.type = TypeName(device.properties.deviceType);
   info.api_version = VersionText(device.properties.apiVersion);
   if (info.driver.empty()) info.driver = VersionText(device.properties.driverVersion);
-  info.usable = device.properties.apiVersion >= VK_API_VERSION_1_1 && device.queue_family;
+  info.vendor_id = device.properties.vendorID;
+  info.device_id = device.properties.deviceID;
+  info.api_version_number = device.properties.apiVersion;
+  info.driver_version_number = device.properties.driverVersion;
+  info.usable = device.api_version >= VK_API_VERSION_1_1 && device.queue_family;
   info.features = pack::CapabilityNames(device.capabilities);
   info.subgroup_size = device.subgroup_size;
   info.max_storage_buffer_range = device.properties.limits.maxStorageBufferRange;
@@ -153,26 +189,31 @@ void FillInfo(PhysicalDevice& device) {
   }
 }
 
-PhysicalDevice Describe(VkPhysicalDevice handle) {
+}  // namespace
+
+Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice handle) {
+  const InstanceFunctions& fn = instance.fn();
   PhysicalDevice device;
   device.handle = handle;
-  vkGetPhysicalDeviceProperties(handle, &device.properties);
-  vkGetPhysicalDeviceMemoryProperties(handle, &device.memory);
-  ChooseQueueFamily(device);
-  if (device.properties.apiVersion >= VK_API_VERSION_1_1) {
-    device.extensions = ListExtensions(handle);
-    QueryProperties2(device);
-    device.texture3d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture3D);
-    device.texture2d = QueryTextureLimits(handle, device.properties.limits, Storage::kTexture2D);
-    FeatureChain features(device.properties.apiVersion, device.extensions, pack::kAllCapabilities);
-    features.Query(handle);
+  fn.vkGetPhysicalDeviceProperties(handle, &device.properties);
+  fn.vkGetPhysicalDeviceMemoryProperties(handle, &device.memory);
+  device.api_version = std::min(device.properties.apiVersion, instance.api_version());
+  ChooseQueueFamily(fn, device);
+  if (device.api_version >= VK_API_VERSION_1_1) {
+    SPIRLOOM_TRY_ASSIGN(device.extensions, ListExtensions(fn, handle));
+    QueryProperties2(fn, device);
+    const VkPhysicalDeviceLimits& limits = device.properties.limits;
+    SPIRLOOM_TRY_ASSIGN(device.texture3d,
+                        QueryTextureLimits(fn, handle, limits, Storage::kTexture3D));
+    SPIRLOOM_TRY_ASSIGN(device.texture2d,
+                        QueryTextureLimits(fn, handle, limits, Storage::kTexture2D));
+    FeatureChain features(device.api_version, device.extensions, pack::kAllCapabilities);
+    features.Query(fn, handle);
     device.capabilities |= features.Capabilities();
   }
   FillInfo(device);
   return device;
 }
-
-}  // namespace
 
 bool PhysicalDevice::HasExtension(const std::string& name) const {
   return std::ranges::find(extensions, name) != extensions.end();
@@ -183,27 +224,34 @@ bool PhysicalDevice::unified_memory() const {
          properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
 }
 
-uint32_t PhysicalDevice::vulkan_minor() const {
-  return VK_API_VERSION_MINOR(std::min(properties.apiVersion, kApiVersion));
-}
+uint32_t PhysicalDevice::vulkan_minor() const { return VK_API_VERSION_MINOR(api_version); }
 
 Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance) {
-  uint32_t count = 0;
-  VkResult result = vkEnumeratePhysicalDevices(instance.handle(), &count, nullptr);
-  std::vector<VkPhysicalDevice> handles(count);
-  if (result == VK_SUCCESS) {
-    result = vkEnumeratePhysicalDevices(instance.handle(), &count, handles.data());
-  }
-  // Some loaders report a machine without devices as a failure.
-  if (result == VK_ERROR_INITIALIZATION_FAILED) return std::vector<PhysicalDevice>();
-  if (result != VK_INCOMPLETE) SPIRLOOM_TRY(ToStatus(result, "vkEnumeratePhysicalDevices"));
-  handles.resize(count);
+  auto handles = Enumerate<VkPhysicalDevice>(
+      "vkEnumeratePhysicalDevices", [&](uint32_t* count, VkPhysicalDevice* out) {
+        const VkResult result =
+            instance.fn().vkEnumeratePhysicalDevices(instance.handle(), count, out);
+        if (result != VK_ERROR_INITIALIZATION_FAILED) return result;
+        // Some loaders report a machine without devices as a failure.
+        *count = 0;
+        return VK_SUCCESS;
+      });
+  if (!handles.ok()) return std::move(handles).status();
   std::vector<PhysicalDevice> devices;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    for (VkPhysicalDevice handle : handles) {
-      if (Rank(handle) == rank) devices.push_back(Describe(handle));
+  Status failure;
+  for (VkPhysicalDevice handle : *handles) {
+    Result<PhysicalDevice> device = DescribeDevice(instance, handle);
+    if (device.ok()) {
+      devices.push_back(std::move(device).value());
+      continue;
     }
+    failure = std::move(device).status();
+    instance.host().Say(LogLevel::kWarning, {"A device that does not describe itself is left out: ",
+                                             failure.message()});
   }
+  if (devices.empty() && !failure.ok()) return failure;
+  std::ranges::stable_sort(devices, {},
+                           [](const PhysicalDevice& device) { return Rank(device.properties); });
   return devices;
 }
 

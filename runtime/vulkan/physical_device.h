@@ -4,6 +4,7 @@
 #define SPIRLOOM_RUNTIME_VULKAN_PHYSICAL_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +20,13 @@ namespace spirloom::vulkan {
 struct PhysicalDevice {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   VkPhysicalDeviceProperties properties{};  // with .limits
+  // What may be used of it: no more than what the instance was made for.
+  uint32_t api_version = 0;
   VkPhysicalDeviceMemoryProperties memory{};
   uint64_t max_memory_allocation_size = 0;
   uint64_t max_buffer_size = 0;  // at most max_memory_allocation_size
+  // Of VK_EXT_external_memory_host; 0 without it.
+  uint64_t host_pointer_alignment = 0;
   TextureLimits texture3d;
   TextureLimits texture2d;
   // Bit i: pack::Capability i.
@@ -29,7 +34,8 @@ struct PhysicalDevice {
   uint32_t subgroup_size = 0;
   // A family with compute, preferably without graphics; absent when there is none.
   std::optional<uint32_t> queue_family;
-  // 0: the queue has no timestamps.
+  std::vector<VkQueueFamilyProperties> queue_families;
+  // Of queue_family; 0: the queue has no timestamps.
   uint32_t timestamp_valid_bits = 0;
   std::vector<std::string> extensions;
   DeviceInfo info;  // what the public API shows
@@ -39,19 +45,25 @@ struct PhysicalDevice {
   // devices.
   bool unified_memory() const;
 
-  // The x of the Vulkan 1.x that the device offers us: no newer than what the instance asks for.
+  // The x of api_version 1.x.
   uint32_t vulkan_minor() const;
 };
 
+// What a device reports. Fails where the driver does.
+Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice handle);
+
 // Lists the devices in the order in which an index selects them: discrete, integrated, other, cpu,
-// each as the loader lists them.
+// each as the loader lists them. One that fails to describe itself is left out, with a message to
+// the log; fails when there are others than such none.
 Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance);
 
-// The position in `devices` that `choice` selects: an index, a part of a name (letter case is
-// ignored), or "" for the first usable one. Fails with kNotFound when there are no devices, with
-// kInvalidArgument for a device that does not exist (listing those that do), with kUnsupported for
-// one that is not usable.
-Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice);
+// The position in `devices` that `choice` selects: an index, a uuid, luid or pci address as in
+// DeviceInfo, a part of a name (letter case is ignored), or "" for the first usable one; only among
+// those that `accept`, if set, takes. Fails with kUnavailable when there are no devices, with
+// kInvalidArgument for a device that does not exist or that none is accepted (listing those that
+// there are), with kUnsupported for one that is not usable.
+Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice,
+                            const std::function<bool(const DeviceInfo&)>& accept = {});
 
 }  // namespace spirloom::vulkan
 

@@ -1,19 +1,15 @@
 #include "runtime/vulkan/pipeline.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 #include "runtime/base/error.h"
-#include "runtime/base/parallel_for.h"
 #include "runtime/pack/texel_reads.h"
 
 namespace spirloom::vulkan {
 namespace {
 
-using ShaderModule = DeviceHandle<VkShaderModule, &VolkDeviceTable::vkDestroyShaderModule>;
+using ShaderModule = DeviceHandle<VkShaderModule, &DeviceFunctions::vkDestroyShaderModule>;
 
 Result<ShaderModule> CreateShaderModule(const Device& device, std::span<const uint32_t> spirv) {
   VkShaderModuleCreateInfo info{};
@@ -22,7 +18,7 @@ Result<ShaderModule> CreateShaderModule(const Device& device, std::span<const ui
   info.pCode = spirv.data();
   VkShaderModule handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
-      device.fn().vkCreateShaderModule(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      device.fn().vkCreateShaderModule(device.handle(), &info, device.allocator(), &handle),
       "vkCreateShaderModule"));
   return ShaderModule(device, handle);
 }
@@ -89,7 +85,7 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   VkPipeline handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(device.fn().vkCreateComputePipelines(device.handle(), cache,
                                                              /*createInfoCount=*/1, &info,
-                                                             /*pAllocator=*/nullptr, &handle),
+                                                             device.allocator(), &handle),
                         "vkCreateComputePipelines"));
   pipeline.handle_ = {device, handle};
   device.counters().pipelines.fetch_add(1);
@@ -101,7 +97,7 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
                                                      VkPipelineCache cache,
                                                      std::span<const PipelineDesc> descs) {
   std::vector<std::optional<Result<ComputePipeline>>> results(descs.size());
-  ParallelFor(descs.size(), [&](size_t i) {
+  device.host().ParallelFor(descs.size(), [&](size_t i) {
     results[i].emplace(ComputePipeline::Create(device, layouts, cache, descs[i]));
   });
   std::vector<ComputePipeline> pipelines;

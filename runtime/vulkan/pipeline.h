@@ -37,7 +37,7 @@ class ComputePipeline {
 
  private:
   ComputePipeline() = default;
-  DeviceHandle<VkPipeline, &VolkDeviceTable::vkDestroyPipeline> handle_;
+  DeviceHandle<VkPipeline, &DeviceFunctions::vkDestroyPipeline> handle_;
   BindingLayout layout_;
   std::vector<pack::BindingType> bindings_;
 };

@@ -10,22 +10,6 @@
 namespace spirloom::vulkan {
 namespace {
 
-std::string Hex(std::span<const uint8_t> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-std::string Hex(uint32_t value) {
-  const uint8_t bytes[] = {static_cast<uint8_t>(value >> 24), static_cast<uint8_t>(value >> 16),
-                           static_cast<uint8_t>(value >> 8), static_cast<uint8_t>(value)};
-  return Hex(std::span<const uint8_t>(bytes));
-}
-
 Result<std::vector<std::byte>> ReadData(const Device& device, VkPipelineCache cache) {
   size_t size = 0;
   SPIRLOOM_TRY(
@@ -80,7 +64,7 @@ Result<PipelineCache> PipelineCache::Create(const Device& device, const std::str
   info.pInitialData = data.data();
   VkPipelineCache handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(
-      device.fn().vkCreatePipelineCache(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+      device.fn().vkCreatePipelineCache(device.handle(), &info, device.allocator(), &handle),
       "vkCreatePipelineCache"));
   cache.handle_ = {device, handle};
   cache.loaded_size_ = data.size();
@@ -92,7 +76,13 @@ Status PipelineCache::Save() {
   if (path_.empty()) return {};
   SPIRLOOM_TRY_ASSIGN(const std::vector<std::byte> data, ReadData(handle_.device(), handle_.get()));
   if (data.size() <= saved_size_) return {};
-  if (WriteCacheFile(path_, data)) saved_size_ = data.size();
+  if (WriteCacheFile(path_, data)) {
+    saved_size_ = data.size();
+  } else {
+    handle_.device().host().Say(LogLevel::kWarning,
+                                {"The pipeline cache cannot be written to '", path_,
+                                 "': later processes compile the kernels again."});
+  }
   return {};
 }
 

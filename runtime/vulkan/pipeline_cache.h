@@ -41,7 +41,7 @@ class PipelineCache {
 
  private:
   PipelineCache() = default;
-  DeviceHandle<VkPipelineCache, &VolkDeviceTable::vkDestroyPipelineCache> handle_;
+  DeviceHandle<VkPipelineCache, &DeviceFunctions::vkDestroyPipelineCache> handle_;
   std::string path_;
   size_t loaded_size_ = 0;
   size_t saved_size_ = 0;

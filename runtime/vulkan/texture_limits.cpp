@@ -45,15 +45,17 @@ TextureLimits LimitsOf(const VkPhysicalDeviceLimits& limits, Storage storage) {
 
 }  // namespace
 
-TextureLimits QueryTextureLimits(VkPhysicalDevice device,
-                                 const VkPhysicalDeviceLimits& device_limits, Storage storage) {
+Result<TextureLimits> QueryTextureLimits(const InstanceFunctions& fn, VkPhysicalDevice device,
+                                         const VkPhysicalDeviceLimits& device_limits,
+                                         Storage storage) {
   TextureLimits limits = LimitsOf(device_limits, storage);
   for (DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI8, DType::kU8, DType::kB8}) {
     VkImageFormatProperties format{};
-    const VkResult result =
-        vkGetPhysicalDeviceImageFormatProperties(device, TexelFormat(dtype), ImageTypeOf(storage),
-                                                 kImageTiling, kImageUsage, /*flags=*/0, &format);
-    if (result != VK_SUCCESS) return {};
+    const VkResult result = fn.vkGetPhysicalDeviceImageFormatProperties(
+        device, TexelFormat(dtype), ImageTypeOf(storage), kImageTiling, kImageUsage, /*flags=*/0,
+        &format);
+    if (result == VK_ERROR_FORMAT_NOT_SUPPORTED) return TextureLimits();
+    SPIRLOOM_TRY(ToStatus(result, "vkGetPhysicalDeviceImageFormatProperties"));
     const VkExtent3D& extent = format.maxExtent;
     const uint64_t depth = storage == Storage::kTexture2D ? format.maxArrayLayers : extent.depth;
     limits.width = std::min<uint64_t>(limits.width, extent.width);

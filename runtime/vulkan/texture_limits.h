@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/vulkan/vk.h"
+#include "runtime/vulkan/functions.h"
 #include "spirloom/types.h"
 
 namespace spirloom::vulkan {
@@ -27,9 +27,9 @@ struct TextureLimits {
 };
 
 // The least of what `limits`, the device's, and its formats allow. `storage` is one of the
-// textures.
-TextureLimits QueryTextureLimits(VkPhysicalDevice device, const VkPhysicalDeviceLimits& limits,
-                                 Storage storage);
+// textures. Fails when the driver does other than to say that it lacks a format.
+Result<TextureLimits> QueryTextureLimits(const InstanceFunctions& fn, VkPhysicalDevice device,
+                                         const VkPhysicalDeviceLimits& limits, Storage storage);
 
 VkImageType ImageTypeOf(Storage storage);
 VkImageViewType ImageViewTypeOf(Storage storage);

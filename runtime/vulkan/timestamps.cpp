@@ -16,9 +16,9 @@ Result<TimestampPool> TimestampPool::Create(const Device& device, uint32_t count
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = count > 0 ? count : 1;
   VkQueryPool handle = VK_NULL_HANDLE;
-  SPIRLOOM_TRY(ToStatus(
-      device.fn().vkCreateQueryPool(device.handle(), &info, /*pAllocator=*/nullptr, &handle),
-      "vkCreateQueryPool"));
+  SPIRLOOM_TRY(
+      ToStatus(device.fn().vkCreateQueryPool(device.handle(), &info, device.allocator(), &handle),
+               "vkCreateQueryPool"));
   TimestampPool pool;
   pool.handle_ = {device, handle};
   pool.count_ = info.queryCount;

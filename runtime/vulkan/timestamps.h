@@ -28,7 +28,7 @@ class TimestampPool {
 
  private:
   TimestampPool() = default;
-  DeviceHandle<VkQueryPool, &VolkDeviceTable::vkDestroyQueryPool> handle_;
+  DeviceHandle<VkQueryPool, &DeviceFunctions::vkDestroyQueryPool> handle_;
   uint32_t count_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "runtime/vulkan/vk.h"
 
-#include <string>
+#include <cstdint>
 
 #include "runtime/base/error.h"
 
@@ -13,11 +13,12 @@ StatusCode CodeOf(VkResult result) {
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
     case VK_ERROR_FRAGMENTED_POOL:
+    case VK_ERROR_TOO_MANY_OBJECTS:  // of vkAllocateMemory: maxMemoryAllocationCount
       return StatusCode::kOutOfMemory;
     case VK_ERROR_DEVICE_LOST:
       return StatusCode::kDeviceLost;
     case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return StatusCode::kNotFound;
+      return StatusCode::kUnavailable;
     case VK_ERROR_LAYER_NOT_PRESENT:
     case VK_ERROR_EXTENSION_NOT_PRESENT:
     case VK_ERROR_FEATURE_NOT_PRESENT:
@@ -30,7 +31,7 @@ StatusCode CodeOf(VkResult result) {
 
 }  // namespace
 
-const char* ResultName(VkResult result) {
+std::string ResultName(VkResult result) {
 #define SPIRLOOM_NAME(code) \
   case code:                \
     return #code
@@ -54,8 +55,10 @@ const char* ResultName(VkResult result) {
     SPIRLOOM_NAME(VK_ERROR_OUT_OF_POOL_MEMORY);
     SPIRLOOM_NAME(VK_ERROR_FRAGMENTATION);
     SPIRLOOM_NAME(VK_ERROR_INVALID_SHADER_NV);
+    SPIRLOOM_NAME(VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    SPIRLOOM_NAME(VK_ERROR_UNKNOWN);
     default:
-      return "VK_ERROR_UNKNOWN";
+      return Concat({"VkResult ", static_cast<int32_t>(result)});
   }
 #undef SPIRLOOM_NAME
 }

@@ -81,8 +81,8 @@ TEST_F(ModelTest, SubmittedRunsAreWaitedFor) {
   EXPECT_EQ(model->Submit().status().message(),
             "Run 1 of the model is in flight. Wait for it first; to have two in flight, load the "
             "model twice.");
-  EXPECT_EQ(model->Run().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(model->Profile().status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(model->Run().code(), StatusCode::kBusy);
+  EXPECT_EQ(model->Profile().status().code(), StatusCode::kBusy);
   ASSERT_TRUE(run->Wait(outputs).ok());
   EXPECT_THAT(y, ElementsAre(3, 5, 7, 3, 5, 7));
   EXPECT_TRUE(*run->IsDone());

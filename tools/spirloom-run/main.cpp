@@ -13,6 +13,8 @@ int ExitCodeOf(spirloom::StatusCode code) {
     case spirloom::StatusCode::kInvalidArgument:
     case spirloom::StatusCode::kInvalidFile:
     case spirloom::StatusCode::kNotFound:
+    case spirloom::StatusCode::kPermission:
+    case spirloom::StatusCode::kUnavailable:
       return spirloom::run::kUsage;
     default:
       return spirloom::run::kFailure;

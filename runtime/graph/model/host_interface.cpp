@@ -1,5 +1,10 @@
 #include "runtime/graph/model/host_interface.h"
 
+#include <algorithm>
+
+#include "runtime/base/error.h"
+#include "runtime/vulkan/command_buffer.h"
+
 namespace spirloom::internal {
 namespace {
 
@@ -44,21 +49,119 @@ std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>
     HostTensor& mapped = host.emplace_back();
     mapped.size = tensor.size;
     if (tensor.size == 0) continue;
-    mapped.data = staging ? staging->mapped() + offset : store.Find(index)->buffer->mapped();
+    const vulkan::Buffer& buffer = *store.Find(index)->buffer;
+    mapped.data = staging ? staging->mapped() + offset : buffer.mapped();
+    mapped.buffer = buffer.handle();
+    mapped.offset = buffer.offset();
+    mapped.staged_offset = offset;
     offset += StagedSize(tensor);
   }
   return host;
 }
 
-// Calls copy(tensor, offset, size) for each of `tensors` that has elements.
-template <typename Copy>
-void ForEachStaged(const Plan& plan, const std::vector<uint32_t>& tensors, const Copy& copy) {
-  uint64_t offset = 0;
-  for (uint32_t tensor : tensors) {
-    const uint64_t size = plan.tensors[tensor].size;
-    if (size > 0) copy(tensor, offset, size);
-    offset += StagedSize(plan.tensors[tensor]);
+constexpr VkPipelineStageFlags kWork =
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kAll = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+
+void Synchronize(vulkan::CommandBuffer& commands, VkPipelineStageFlags from, VkAccessFlags writes,
+                 VkPipelineStageFlags to, VkAccessFlags accesses) {
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = writes;
+  barrier.dstAccessMask = accesses;
+  commands.Barrier(from, to, {&barrier, 1}, /*buffers=*/{}, /*images=*/{});
+}
+
+// One side of a model: its tensors, what they are bound to, and the staging buffer or null.
+struct Interface {
+  const std::vector<HostTensor>& tensors;
+  const std::vector<TensorInfo>& infos;
+  const std::vector<Binding>& bindings;
+  const vulkan::Buffer* staging;
+
+  const Binding* BindingOf(size_t i) const {
+    return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
   }
+  bool NeedsCopies() const {
+    return staging != nullptr ||
+           std::ranges::any_of(bindings, [](const Binding& b) { return b.buffer != nullptr; });
+  }
+};
+
+Status CheckBindings(const Interface& side) {
+  for (size_t i = 0; i < side.tensors.size(); ++i) {
+    const Binding* binding = side.BindingOf(i);
+    if (binding == nullptr || binding->size >= side.tensors[i].size) continue;
+    return Error(StatusCode::kInvalidArgument,
+                 {"The memory (", binding->size, " bytes) that ", graph::Quote(side.infos[i].name),
+                  " is bound to is smaller than the tensor (", side.tensors[i].size, " bytes)."});
+  }
+  return Status();
+}
+
+// Calls copy(buffer, offset, tensor) for each tensor with elements and the place beside the model
+// that it is copied from or to.
+template <typename Copy>
+void ForEachCopy(const Interface& side, const Copy& copy) {
+  for (size_t i = 0; i < side.tensors.size(); ++i) {
+    const HostTensor& tensor = side.tensors[i];
+    if (tensor.size == 0) continue;
+    if (const Binding* binding = side.BindingOf(i)) {
+      copy(binding->buffer, binding->offset, tensor);
+    } else if (side.staging != nullptr) {
+      copy(side.staging->handle(), tensor.staged_offset, tensor);
+    }
+  }
+}
+
+// Work that the application gave to the queue earlier has written what is bound, and later work may
+// read it.
+Result<vulkan::CommandBuffer> RecordCopiesIn(const vulkan::Device& device, const Interface& side) {
+  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
+  SPIRLOOM_TRY(commands.Begin());
+  Synchronize(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+              VK_PIPELINE_STAGE_TRANSFER_BIT, kAll);
+  ForEachCopy(side, [&](VkBuffer buffer, uint64_t offset, const HostTensor& tensor) {
+    commands.CopyBuffer(buffer, offset, tensor.buffer, tensor.offset, tensor.size);
+  });
+  Synchronize(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, kWork, kAll);
+  SPIRLOOM_TRY(commands.End());
+  return commands;
+}
+
+Result<vulkan::CommandBuffer> RecordCopiesOut(const vulkan::Device& device, const Interface& side) {
+  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
+  SPIRLOOM_TRY(commands.Begin());
+  Synchronize(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+              VK_PIPELINE_STAGE_TRANSFER_BIT, kAll);
+  ForEachCopy(side, [&](VkBuffer buffer, uint64_t offset, const HostTensor& tensor) {
+    commands.CopyBuffer(tensor.buffer, tensor.offset, buffer, offset, tensor.size);
+  });
+  Synchronize(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+              VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+              kAll | VK_ACCESS_HOST_READ_BIT);
+  SPIRLOOM_TRY(commands.End());
+  return commands;
+}
+
+Status RecordCopies(const ModelState& state, Recording& recording) {
+  const vulkan::Device& device = *state.runtime->device;
+  const Interface inputs{recording.inputs, recording.input_infos, state.input_bindings,
+                         recording.staged_inputs.get()};
+  const Interface outputs{recording.outputs, recording.output_infos, state.output_bindings,
+                          recording.staged_outputs.get()};
+  SPIRLOOM_TRY(CheckBindings(inputs));
+  SPIRLOOM_TRY(CheckBindings(outputs));
+  recording.copies_in.reset();
+  recording.copies_out.reset();
+  if (inputs.NeedsCopies()) {
+    SPIRLOOM_TRY_ASSIGN(recording.copies_in, RecordCopiesIn(device, inputs));
+  }
+  if (outputs.NeedsCopies()) {
+    SPIRLOOM_TRY_ASSIGN(recording.copies_out, RecordCopiesOut(device, outputs));
+  }
+  recording.binding_version = state.binding_version;
+  return Status();
 }
 
 }  // namespace
@@ -82,18 +185,15 @@ Status AllocateInterface(const Plan& plan, ModelState& state, Recording& recordi
   return Status();
 }
 
-void RecordInputCopies(const Plan& plan, const Recording& recording, graph::Recorder& recorder) {
-  if (!recording.staged_inputs) return;
-  ForEachStaged(plan, plan.inputs, [&](uint32_t tensor, uint64_t offset, uint64_t size) {
-    recorder.CopyFromHost(*recording.staged_inputs, offset, tensor, /*tensor_offset=*/0, size);
-  });
+Status MakeCopies(const ModelState& state, Recording& recording) {
+  if (!state.input_bindings.empty() || !state.output_bindings.empty()) return Status();
+  return RecordCopies(state, recording);
 }
 
-void RecordOutputCopies(const Plan& plan, const Recording& recording, graph::Recorder& recorder) {
-  if (!recording.staged_outputs) return;
-  ForEachStaged(plan, plan.outputs, [&](uint32_t tensor, uint64_t offset, uint64_t size) {
-    recorder.CopyToHost(tensor, *recording.staged_outputs, offset, size);
-  });
+Status UpdateCopies(ModelState& state) {
+  Recording& recording = state.recordings.front();
+  if (recording.binding_version == state.binding_version) return Status();
+  return RecordCopies(state, recording);
 }
 
 }  // namespace spirloom::internal

@@ -4,7 +4,6 @@
 
 #include "runtime/graph/model/model_state.h"
 #include "runtime/graph/plan/plan.h"
-#include "runtime/graph/record/recorder.h"
 #include "spirloom/status.h"
 
 namespace spirloom::internal {
@@ -14,11 +13,12 @@ namespace spirloom::internal {
 // host's side of `recording`.
 Status AllocateInterface(const graph::Plan& plan, ModelState& state, Recording& recording);
 
-// Records the copies that staging buffers need before and after a run's dispatches.
-void RecordInputCopies(const graph::Plan& plan, const Recording& recording,
-                       graph::Recorder& recorder);
-void RecordOutputCopies(const graph::Plan& plan, const Recording& recording,
-                        graph::Recorder& recorder);
+// Records anew, if the bindings have changed since, the copies before and after the dispatches of
+// the current recording: between tensors and staging buffers or what they are bound to. Fails with
+// kInvalidArgument for a binding that is smaller than its tensor.
+Status UpdateCopies(ModelState& state);
+// The same for a recording in the making; while anything is bound, that is left to the next run.
+Status MakeCopies(const ModelState& state, Recording& recording);
 
 }  // namespace spirloom::internal
 

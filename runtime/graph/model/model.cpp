@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/model/external.h"
 #include "runtime/graph/model/model_state.h"
 
 namespace spirloom {
@@ -113,6 +114,29 @@ Result<PendingRun> Model::Submit() {
 Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inputs) {
   SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
   return PendingRun(state_, state_->submitted);
+}
+
+Result<PendingRun> Model::Submit(const SubmitOptions& options) {
+  SPIRLOOM_TRY(internal::SubmitRun(*state_, options));
+  return PendingRun(state_, state_->submitted);
+}
+
+Status Model::BindInput(size_t i, const ExternalBuffer& buffer) {
+  return internal::BindBuffer(*state_, internal::Side::kInputs, i, buffer);
+}
+
+Status Model::BindOutput(size_t i, const ExternalBuffer& buffer) {
+  return internal::BindBuffer(*state_, internal::Side::kOutputs, i, buffer);
+}
+
+// Only copies out of it are recorded.
+Status Model::BindInput(size_t i, std::span<const std::byte> memory) {
+  return internal::BindMemory(*state_, internal::Side::kInputs, i,
+                              {const_cast<std::byte*>(memory.data()), memory.size()});
+}
+
+Status Model::BindOutput(size_t i, std::span<std::byte> memory) {
+  return internal::BindMemory(*state_, internal::Side::kOutputs, i, memory);
 }
 
 Result<std::vector<DispatchProfile>> Model::Profile() const {

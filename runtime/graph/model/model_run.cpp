@@ -1,8 +1,10 @@
 // A run of a loaded model.
+#include <array>
 #include <cstring>
 #include <string>
 
 #include "runtime/base/error.h"
+#include "runtime/graph/model/host_interface.h"
 #include "runtime/graph/model/model_state.h"
 
 namespace spirloom::internal {
@@ -15,8 +17,15 @@ Status CheckCount(const char* what, size_t count, size_t wanted) {
       Concat({"Number of ", what, "s (", count, ") differs from the model's (", wanted, ")."}));
 }
 
-Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
-  if (size == info.size) return Status();
+Status CheckSize(const char* what, const TensorInfo& info, const Binding* binding, size_t size) {
+  if (size == (binding == nullptr ? info.size : 0)) return Status();
+  if (binding != nullptr) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The ", what, " ", graph::Quote(info.name),
+                  " is bound to memory of the "
+                  "application's, but ",
+                  size, " bytes are passed for it. Pass an empty span."});
+  }
   return Error(StatusCode::kInvalidArgument,
                {"Size (", size, " bytes) of ", what, " ", graph::Quote(info.name),
                 " differs from the model's (", info.size, " bytes, ", LongName(info.dtype), " ",
@@ -26,7 +35,8 @@ Status CheckSize(const char* what, const TensorInfo& info, size_t size) {
 Status CheckInputs(const ModelState& state, std::span<const std::span<const std::byte>> inputs) {
   SPIRLOOM_TRY(CheckCount("input", inputs.size(), state.current().input_infos.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("input", state.current().input_infos[i], inputs[i].size()));
+    SPIRLOOM_TRY(CheckSize("input", state.current().input_infos[i], state.InputBinding(i),
+                           inputs[i].size()));
   }
   return Status();
 }
@@ -34,7 +44,8 @@ Status CheckInputs(const ModelState& state, std::span<const std::span<const std:
 Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
   SPIRLOOM_TRY(CheckCount("output", outputs.size(), state.current().output_infos.size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    SPIRLOOM_TRY(CheckSize("output", state.current().output_infos[i], outputs[i].size()));
+    SPIRLOOM_TRY(CheckSize("output", state.current().output_infos[i], state.OutputBinding(i),
+                           outputs[i].size()));
   }
   return Status();
 }
@@ -57,16 +68,28 @@ void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> 
 
 Status CheckIdle(const ModelState& state) {
   if (state.submitted == state.finished) return Status();
-  return Error(StatusCode::kInvalidArgument,
+  return Error(StatusCode::kBusy,
                {"Run ", state.submitted,
                 " of the model is in flight. Wait for it first; to have two in flight, load the "
                 "model twice."});
 }
 
 Status SubmitRun(ModelState& state) {
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  return SubmitRun(state, info);
+}
+
+Status SubmitRun(ModelState& state, VkSubmitInfo info) {
   SPIRLOOM_TRY(CheckIdle(state));
-  SPIRLOOM_TRY(
-      state.runtime->device->Submit(state.current().commands->handle(), state.fence->handle()));
+  SPIRLOOM_TRY(UpdateCopies(state));
+  std::array<VkCommandBuffer, 3> commands{};
+  const Recording& recording = state.current();
+  for (const auto* part : {&recording.copies_in, &recording.commands, &recording.copies_out}) {
+    if (*part) commands[info.commandBufferCount++] = (*part)->handle();
+  }
+  info.pCommandBuffers = commands.data();
+  SPIRLOOM_TRY(state.runtime->device->Submit(info, state.fence->handle()));
   ++state.submitted;
   return Status();
 }
@@ -89,9 +112,8 @@ Status FinishRun(ModelState& state, uint64_t run) {
 Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std::byte>> outputs) {
   SPIRLOOM_TRY(CheckOutputs(state, outputs));
   if (run != state.submitted) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The results of run ", run, " are gone: the model has run ", state.submitted,
-                  " times. Take them before the next run."});
+    return Error(StatusCode::kBusy, {"The results of run ", run, " are gone: the model has run ",
+                                     state.submitted, " times. Take them before the next run."});
   }
   SPIRLOOM_TRY(FinishRun(state, run));
   CopyOutputs(state, outputs);
@@ -107,7 +129,7 @@ Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> i
 
 Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
   if (state.finished != state.submitted) {
-    return Error(StatusCode::kInvalidArgument,
+    return Error(StatusCode::kBusy,
                  {"Run ", state.submitted,
                   " of the model is in flight; its times are there when it was waited for."});
   }

@@ -21,15 +21,27 @@
 #include "runtime/session/runtime_state.h"
 #include "runtime/vulkan/command_buffer.h"
 #include "runtime/vulkan/fence.h"
+#include "runtime/vulkan/imported_memory.h"
 #include "runtime/vulkan/timestamps.h"
 #include "spirloom/model.h"
 
 namespace spirloom::internal {
 
-// Where the host finds a graph input or output; null for one without elements.
+// Where the host and the device find a graph input or output; null for one without elements.
 struct HostTensor {
   std::byte* data = nullptr;
   size_t size = 0;
+  VkBuffer buffer = VK_NULL_HANDLE;  // with the dense bytes that kernels use
+  uint64_t offset = 0;
+  uint64_t staged_offset = 0;  // in the staging buffer, if any
+};
+
+// What of the application's takes the place of an input or output; nothing without a buffer.
+struct Binding {
+  std::shared_ptr<const vulkan::ImportedMemory> memory;  // that `buffer` is made of, or null
+  VkBuffer buffer = VK_NULL_HANDLE;
+  uint64_t offset = 0;
+  uint64_t size = 0;
 };
 
 // Whether the host writes and reads tensors where the device computes with them, or through staging
@@ -52,7 +64,11 @@ struct Recording {
   std::vector<graph::SharedPipeline> pipelines;
   std::optional<graph::DescriptorSets> descriptors;
   std::optional<vulkan::TimestampPool> timestamps;
+  // A run is these, in this order; the copies are absent where there are none.
+  std::optional<vulkan::CommandBuffer> copies_in;
   std::optional<vulkan::CommandBuffer> commands;
+  std::optional<vulkan::CommandBuffer> copies_out;
+  uint64_t binding_version = UINT64_MAX;  // that the copies were recorded for
 };
 
 // A loaded graph, recorded at the sizes it runs with and at those it ran with last. `runtime` keeps
@@ -72,6 +88,8 @@ struct ModelState {
 
   bool direct() const { return access == HostAccess::kDirect; }
   const Recording& current() const { return recordings.front(); }
+  const Binding* InputBinding(size_t i) const { return Find(input_bindings, i); }
+  const Binding* OutputBinding(size_t i) const { return Find(output_bindings, i); }
 
   std::shared_ptr<RuntimeState> runtime;
   const ModelOptions options;
@@ -91,12 +109,20 @@ struct ModelState {
   std::optional<vulkan::Buffer> dummy;
   std::optional<vulkan::Fence> fence;
 
+  // Empty, or one for each input and output.
+  std::vector<Binding> input_bindings;
+  std::vector<Binding> output_bindings;
+  uint64_t binding_version = 0;
+
   std::list<Recording> recordings;  // the current one, then from the last used on
   uint64_t submitted = 0;           // runs so far
   uint64_t finished = 0;            // those that were waited for: as many, or one less
   Status last_run;                  // how the last one of them ended
 
  private:
+  static const Binding* Find(const std::vector<Binding>& bindings, size_t i) {
+    return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
+  }
   vulkan::MemoryUse InputUse() const {
     return direct() ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
   }
@@ -123,12 +149,14 @@ Result<Recording> Record(ModelState& state, const graph::Graph& graph);
 // Model::Resize.
 Status ResizeModel(ModelState& state, std::span<const Shape> shapes);
 
-// Fails with kInvalidArgument while a run is in flight.
+// Fails with kBusy while a run is in flight.
 Status CheckIdle(const ModelState& state);
 
-// Model::Submit with and without inputs. Fail with kInvalidArgument while a run is in flight.
+// Model::Submit with and without inputs. Fail with kBusy while a run is in flight.
 Status SubmitRun(ModelState& state);
 Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs);
+// Adds the model's commands to `info`, which may have semaphores. Otherwise as the others.
+Status SubmitRun(ModelState& state, VkSubmitInfo info);
 
 // PendingRun::Wait for run number `run`, counted from 1. Nothing happens when it was waited for.
 Status FinishRun(ModelState& state, uint64_t run);

@@ -1,5 +1,6 @@
 #include "spirloom/pending_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/graph/model/model_state.h"
@@ -26,6 +27,16 @@ PendingRun::~PendingRun() {
 Result<bool> PendingRun::IsDone() const {
   if (run_ <= state_->finished) return true;
   return state_->fence->IsSignalled();
+}
+
+Result<bool> PendingRun::WaitFor(std::chrono::nanoseconds timeout) {
+  if (run_ > state_->finished) {
+    const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
+    SPIRLOOM_TRY_ASSIGN(const bool ended, state_->fence->WaitFor(limit));
+    if (!ended) return false;
+  }
+  SPIRLOOM_TRY(Wait());
+  return true;
 }
 
 Status PendingRun::Wait() { return internal::FinishRun(*state_, run_); }

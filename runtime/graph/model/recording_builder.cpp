@@ -142,16 +142,15 @@ class RecordingBuilder {
     vulkan::CommandBuffer& commands = *made_.commands;
     SPIRLOOM_TRY(commands.Begin());
     RecordRun(commands);
-    return commands.End();
+    SPIRLOOM_TRY(commands.End());
+    return MakeCopies(state_, made_);
   }
 
   void RecordRun(vulkan::CommandBuffer& commands) {
     const vulkan::TimestampPool* timestamps = made_.timestamps ? &*made_.timestamps : nullptr;
     if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
     graph::Recorder recorder(commands, *resources_, run_, made_.descriptors->sets, initialized_);
-    RecordInputCopies(plan_, made_, recorder);
     recorder.AddDispatches(timestamps);
-    RecordOutputCopies(plan_, made_, recorder);
     recorder.Finish();
     made_.stats.barriers = recorder.barriers();
   }

@@ -223,14 +223,6 @@ void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, ui
                        size);
 }
 
-void Recorder::CopyToHost(uint32_t tensor, const vulkan::Buffer& host, uint64_t host_offset,
-                          uint64_t size) {
-  const Access access{tensor, true, false};
-  Synchronize({&access, 1}, kAfterDispatches);
-  const vulkan::Buffer& source = *resources_.store.Find(tensor)->buffer;
-  commands_.CopyBuffer(source.handle(), source.offset(), host.handle(), host_offset, size);
-}
-
 void Recorder::Finish() {
   const VkMemoryBarrier memory = MemoryBarrier(kReadsAndWrites | VK_ACCESS_HOST_READ_BIT);
   commands_.Barrier(kStages, kStages | VK_PIPELINE_STAGE_HOST_BIT, {&memory, 1}, /*buffers=*/{},

@@ -53,10 +53,9 @@ class Recorder {
   // Adds all dispatches. With `timestamps`, writes queries 2 i and 2 i + 1 around dispatch i.
   void AddDispatches(const vulkan::TimestampPool* timestamps = nullptr);
 
-  // Adds a copy between a tensor's buffer and one that the host sees and no dispatch uses.
+  // Adds a copy to a tensor's buffer from one that the host sees and no dispatch uses.
   void CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, uint32_t tensor,
                     uint64_t tensor_offset, uint64_t size);
-  void CopyToHost(uint32_t tensor, const vulkan::Buffer& host, uint64_t host_offset, uint64_t size);
 
   // Makes everything written so far visible to the host and to later submissions.
   void Finish();
@@ -77,8 +76,6 @@ class Recorder {
     size_t earliest;
     size_t first;
   };
-
-  static constexpr size_t kAfterDispatches = SIZE_MAX;
 
   std::vector<Access> AccessesOf(const Dispatch& dispatch) const;
   std::vector<MemoryAccess> RangesOf(std::span<const Access> accesses) const;

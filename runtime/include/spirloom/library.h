@@ -8,18 +8,19 @@
 #include <span>
 #include <string>
 
+#include "spirloom/export.h"
 #include "spirloom/status.h"
 
 namespace spirloom {
 
 // Operators and their kernels. Copyable: refers to the bytes.
-struct ShaderLibrary {
+struct SPIRLOOM_API ShaderLibrary {
   // The library in the file at `path` (.slpack; what makes one: docs/selective-builds.md), named by
   // its path. Maps the file and checks all of it: its digest, every offset and every formula. The
   // kernels' SPIR-V goes to the driver as it is, so use files from whom you would take a program.
   // The file must not be written to while in use; replacing it by another (rename) is fine. Fails
-  // with kNotFound when it does not exist, kInvalidFile when it is damaged or no shader pack,
-  // kUnsupported for another version of the format.
+  // with kNotFound when it does not exist, kPermission when it may not be read, kInvalidFile when
+  // it is damaged or no shader pack, kUnsupported for another version of the format.
   static Result<ShaderLibrary> Open(const std::string& path);
 
   std::string name;  // for messages, e.g. "spirloom::shaders_all"
@@ -32,7 +33,7 @@ struct ShaderLibrary {
 };
 
 // The library with every operator this build contains. Defined by the target spirloom::shaders_all.
-const ShaderLibrary& AllShaders();
+SPIRLOOM_API const ShaderLibrary& AllShaders();
 
 }  // namespace spirloom
 

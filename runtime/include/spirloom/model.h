@@ -10,12 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "spirloom/export.h"
 #include "spirloom/pending_run.h"
 #include "spirloom/runtime.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
 
 namespace spirloom {
+
+struct ExternalBuffer;  // spirloom/vulkan.h
+struct SubmitOptions;   // spirloom/vulkan.h
 
 namespace internal {
 struct Tuner;
@@ -53,11 +57,11 @@ struct ModelOptions {
 };
 
 // For ModelOptions::tune. Measuring is linked into programs that call this, and no others.
-const internal::Tuner* MeasuredKernels();
+SPIRLOOM_API const internal::Tuner* MeasuredKernels();
 
 // A size that varies from one Resize() to the next, e.g. "batch" between 1 and 8, both included.
 struct SymbolInfo {
-  std::string name;
+  std::string name;  // as the importer was told, e.g. "batch"
   int64_t least = 0;
   int64_t greatest = 0;
 };
@@ -65,9 +69,9 @@ struct SymbolInfo {
 // A graph input or output. Its bytes are dense, row-major and little-endian.
 struct TensorInfo {
   std::string name;
-  DType dtype;
+  DType dtype = DType::kF32;
   Shape shape;
-  size_t size;  // bytes
+  size_t size = 0;  // bytes
   // An input's numbers must lie between these, both included: the graph computes with 32 bits what
   // the model computes with 64, which is exact for such numbers alone. Run() does not check.
   int64_t least = INT64_MIN;
@@ -95,13 +99,13 @@ struct LoadStats {
 
 // One dispatch of the recorded graph. `gpu_ns` is 0 unless the model was loaded with `profile`.
 struct DispatchProfile {
-  std::string node;     // the node's name in the model
-  std::string op;       // "aten.add.Tensor"
-  std::string variant;  // "add_f32_buffer"
-  uint32_t grid[3];     // invocations asked for
-  uint32_t workgroup[3];
-  uint64_t start_ns;  // from the first dispatch of the run
-  uint64_t gpu_ns;
+  std::string node;            // the node's name in the model
+  std::string op;              // "aten.add.Tensor"
+  std::string variant;         // "add_f32_buffer"
+  uint32_t grid[3] = {};       // invocations asked for
+  uint32_t workgroup[3] = {};  // invocations of one workgroup
+  uint64_t start_ns = 0;       // from the first dispatch of the run
+  uint64_t gpu_ns = 0;
 };
 
 namespace internal {
@@ -111,11 +115,11 @@ struct ModelState;
 // Owns the device memory, pipelines and recorded commands of one graph.
 // Thread safety: one call at a time per Model; different Models may run on different threads
 // (docs/threading.md).
-class Model {
+class SPIRLOOM_API Model {
  public:
   // Loads the graph at `path`. Fails with kInvalidFile for a malformed file, kNotFound listing
   // every (op, dtype, storage) that the runtime's libraries lack, kUnsupported for what the device
-  // cannot do, kOutOfMemory.
+  // cannot do, kOutOfMemory, kPermission for a file that may not be read.
   static Result<Model> Load(const Runtime& runtime, const std::string& path,
                             const ModelOptions& options = {});
   // The same from memory, which may be freed afterwards. A graph with its constants in another file
@@ -138,11 +142,12 @@ class Model {
   // InputBytes() and OutputBytes() change, what was in the latter two is lost. Sizes that are not
   // among the last ModelOptions::kept_sizes are planned and recorded first; weights, pipelines and
   // memory are shared. Fails with kInvalidArgument, changing nothing, for shapes that the graph
-  // does not take, naming the bounds, and during a run; otherwise as Load().
+  // does not take, naming the bounds, with kBusy during a run; otherwise as Load().
   Status Resize(std::span<const Shape> shapes);
 
   // Runs once and waits. inputs[i] holds exactly inputs()[i].size bytes; outputs[i] receives
-  // exactly outputs()[i].size.
+  // exactly outputs()[i].size; of what is bound to buffers (BindInput) none. Fails with kBusy
+  // during a run.
   Status Run(std::span<const std::span<const std::byte>> inputs,
              std::span<const std::span<std::byte>> outputs);
 
@@ -157,12 +162,30 @@ class Model {
   Status Run();
 
   // Starts a run and returns at once; with `inputs`, copies them first. One run of a model is in
-  // flight at a time: fails with kInvalidArgument before the last one has been waited for.
+  // flight at a time: fails with kBusy before the last one has been waited for.
   [[nodiscard]] Result<PendingRun> Submit();
   [[nodiscard]] Result<PendingRun> Submit(std::span<const std::span<const std::byte>> inputs);
 
-  // The dispatches of the last run that was waited for, in order. Fails with kInvalidArgument
-  // during a run.
+  // The same on the GPU's timeline: after semaphores of the application's, and signalling others.
+  [[nodiscard]] Result<PendingRun> Submit(const SubmitOptions& options);
+
+  // From now on runs take input i from, or put output i into, a buffer of the application's, which
+  // outlives them, by a copy on the device; what InputBytes(i) and OutputBytes(i) hold then means
+  // nothing. A null buffer ends it. The copy sees what earlier submissions to the runtime's queue
+  // wrote, and later ones see what it writes; other queues need semaphores. Fails with
+  // kInvalidArgument for a part that is smaller than the tensor, at the next run also when Resize()
+  // made the tensor larger, and with kBusy during a run.
+  Status BindInput(size_t i, const ExternalBuffer& buffer);
+  Status BindOutput(size_t i, const ExternalBuffer& buffer);
+  // The same with memory of the host's, which is then copied by the device alone: its address
+  // and size are multiples of the device's minImportedHostPointerAlignment (4096 is enough nearly
+  // everywhere), and inputs()[i].size bytes of it are the tensor. An empty span ends it. Fails with
+  // kUnsupported unless the runtime has VK_EXT_external_memory_host
+  // (RuntimeOptions::import_host_memory, or in AdoptedDevice::extensions).
+  Status BindInput(size_t i, std::span<const std::byte> memory);
+  Status BindOutput(size_t i, std::span<std::byte> memory);
+
+  // The dispatches of the last run that was waited for, in order. Fails with kBusy during a run.
   Result<std::vector<DispatchProfile>> Profile() const;
 
  private:

@@ -2,11 +2,13 @@
 #ifndef SPIRLOOM_PENDING_RUN_H_
 #define SPIRLOOM_PENDING_RUN_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include "spirloom/export.h"
 #include "spirloom/status.h"
 
 namespace spirloom {
@@ -17,7 +19,7 @@ struct ModelState;
 
 // A run that Model::Submit() started. Destroying it waits for the run's end; it keeps what it needs
 // of the model alive. Counts as its model for thread safety.
-class PendingRun {
+class SPIRLOOM_API PendingRun {
  public:
   PendingRun(PendingRun&&) noexcept;
   PendingRun& operator=(PendingRun&&) noexcept;
@@ -28,8 +30,12 @@ class PendingRun {
   // Waits for the end; any number of times. Then OutputBytes() of the model hold the results, until
   // it runs again. Fails with kDeviceLost.
   Status Wait();
-  // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes. Fails with
-  // kInvalidArgument for other sizes, and when the model has run again meanwhile.
+  // The same for at most `timeout` (rounded up to what the device can tell; 0 only looks). False
+  // when the run has not ended by then; it goes on, and may be waited for again.
+  Result<bool> WaitFor(std::chrono::nanoseconds timeout);
+  // Wait(), and copies the results: outputs[i] receives exactly outputs()[i].size bytes (none of
+  // an output that is bound to a buffer of the application's). Fails with
+  // kInvalidArgument for other sizes, with kBusy when the model has run again meanwhile.
   Status Wait(std::span<const std::span<std::byte>> outputs);
 
  private:

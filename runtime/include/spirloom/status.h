@@ -13,25 +13,31 @@
 #include <string_view>
 #include <utility>
 
+#include "spirloom/export.h"
+
 namespace spirloom {
 
+// The numbers stay; new codes are added at the end.
 enum class StatusCode {
-  kOk,
-  kInvalidArgument,  // the caller passed something wrong (a name, a shape, an option)
-  kInvalidFile,      // a graph, library or input file is malformed
-  kNotFound,         // a file, device, operator or variant does not exist
-  kUnsupported,      // valid, but not by this device or this library
-  kOutOfMemory,
-  kDeviceLost,
-  kInternal,
+  kOk = 0,
+  kInvalidArgument = 1,  // the caller passed something wrong (a name, a shape, an option)
+  kInvalidFile = 2,      // a graph, library or input file is malformed
+  kNotFound = 3,         // a file, operator or variant does not exist
+  kUnsupported = 4,      // valid, but not by this device or this library
+  kOutOfMemory = 5,      // the host's, the device's, or RuntimeOptions::memory_limit is reached
+  kDeviceLost = 6,       // the device is gone for this process: make a new Runtime, or give up
+  kInternal = 7,         // a mistake of Spirloom's, a library's or a driver's
+  kBusy = 8,             // right, but not now: a run is in flight, or its results are gone
+  kPermission = 9,       // the system does not let the program read the file
+  kUnavailable = 10,     // this machine has no Vulkan loader, driver, device or layer to use
 };
 
 // Returns e.g. "invalid argument".
-const char* StatusCodeName(StatusCode code);
+SPIRLOOM_API const char* StatusCodeName(StatusCode code);
 
 // OK or an error: one pointer, null when OK, so that success costs a comparison and all of an error
 // is made and freed out of line. Copyable.
-class [[nodiscard]] Status {
+class [[nodiscard]] SPIRLOOM_API Status {
  public:
   Status() = default;  // OK
   // An error; of kOk, OK, and `message` is dropped.
@@ -64,7 +70,7 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(T given) : value_(std::move(given)) {}          // NOLINT: implicit by design
   Result(Status status) : status_(std::move(status)) {}  // NOLINT: an error, not OK
 
   bool ok() const { return value_.has_value(); }

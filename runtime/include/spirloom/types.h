@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "spirloom/export.h"
+
 namespace spirloom {
 
 // Element types. The numbers are part of the file formats.
@@ -33,16 +35,16 @@ inline constexpr size_t kMaxRank = 8;
 using Shape = std::vector<int64_t>;
 
 // Bytes of one element in memory: 4 for f32, 1 for b8.
-size_t ElementSize(DType dtype);
+SPIRLOOM_API size_t ElementSize(DType dtype);
 
 // The short name used in ids ("f16") and the long one used in text and .npy files ("float16",
 // "bool").
-const char* ShortName(DType dtype);
-const char* LongName(DType dtype);
-const char* Name(Storage storage);
+SPIRLOOM_API const char* ShortName(DType dtype);
+SPIRLOOM_API const char* LongName(DType dtype);
+SPIRLOOM_API const char* Name(Storage storage);
 
 // Returns e.g. "[1, 3, 224, 224]".
-std::string ToString(const Shape& shape);
+SPIRLOOM_API std::string ToString(const Shape& shape);
 
 }  // namespace spirloom
 

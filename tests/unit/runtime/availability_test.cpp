@@ -27,7 +27,7 @@ int RunChild(const std::string& name, const std::string& environment) {
 TEST(AvailabilityChild, DISABLED_WithoutADriver) {
   EXPECT_FALSE(IsAvailable());
   const Status status = Runtime::Create({.cache_dir = "none"}).status();
-  EXPECT_EQ(status.code(), StatusCode::kNotFound) << status.message();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status.message();
   EXPECT_THAT(status.message(), HasSubstr("mesa-vulkan-drivers"));
 }
 
@@ -35,13 +35,13 @@ TEST(AvailabilityChild, DISABLED_WithoutALoader) {
   EXPECT_FALSE(IsAvailable());
   EXPECT_FALSE(ListDevices().ok());
   const Status status = Runtime::Create({.cache_dir = "none"}).status();
-  EXPECT_EQ(status.code(), StatusCode::kNotFound) << status.message();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status.message();
   EXPECT_THAT(status.message(), HasSubstr("No Vulkan loader"));
 }
 
 TEST(AvailabilityChild, DISABLED_WithoutTheLayer) {
   const Status status = Runtime::Create({.cache_dir = "none", .validation = true}).status();
-  EXPECT_EQ(status.code(), StatusCode::kNotFound) << status.message();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status.message();
   EXPECT_THAT(status.message(), HasSubstr("VK_LAYER_KHRONOS_validation"));
 }
 

@@ -40,8 +40,8 @@ TEST(ChooseDevice, ListsTheDevicesWhenNoneMatches) {
   const Status status = ChooseDevice(kDevices, "radeon").status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "There is no device 'radeon'. An index or a part of a name selects one of: 0: Old GPU "
-            "900, 1: Fast GPU 4090, 2: llvmpipe.");
+            "There is no device 'radeon'. An index, a part of a name, a uuid, a luid or a pci address "
+            "selects one of: 0: Old GPU 900, 1: Fast GPU 4090, 2: llvmpipe.");
   EXPECT_EQ(ChooseDevice(kDevices, "3").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(ChooseDevice(kDevices, "-1").status().code(), StatusCode::kInvalidArgument);
 }
@@ -59,7 +59,7 @@ TEST(ChooseDevice, RefusesAnOldDevice) {
 
 TEST(ChooseDevice, SaysThatThereAreNone) {
   const Status status = ChooseDevice({}, "0").status();
-  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_NE(status.message().find("no Vulkan device"), std::string::npos);
 }
 

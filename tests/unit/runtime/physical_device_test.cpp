@@ -94,10 +94,33 @@ TEST(FeatureChain, LinksOnlyWhatIsWanted) {
   EXPECT_EQ(only->pNext, nullptr);
 }
 
+TEST_F(PhysicalDeviceTest, FeaturesJoinAnotherChain) {
+  const PhysicalDevice& physical = device().physical();
+  const uint64_t wanted = pack::CapabilityBit(pack::Capability::kShaderInt8) |
+                          pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit);
+  const uint64_t there = physical.capabilities & wanted;
+  if (there == 0) GTEST_SKIP() << "The device has neither feature.";
+  VkPhysicalDeviceVulkan11Features version{};
+  version.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+  VkPhysicalDeviceFeatures2 chain{};
+  chain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  chain.pNext = &version;
+  EXPECT_EQ(EnabledCapabilities(&chain), 0U);
+  FeatureChain features(physical.api_version, physical.extensions, wanted);
+  features.Query(instance().fn(), physical.handle);
+  features.KeepWanted();
+  features.AddTo(chain);
+  EXPECT_EQ(EnabledCapabilities(&chain), there);
+  EXPECT_EQ(version.storageBuffer16BitAccess, VK_TRUE);
+  for (auto* next = static_cast<VkBaseOutStructure*>(version.pNext); next; next = next->pNext) {
+    EXPECT_NE(next->sType, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  }
+}
+
 // Layers may be older than an extension: being asked about it must not make them speak.
 TEST_F(PhysicalDeviceTest, AskingAboutFeaturesIsSilent) {
   FeatureChain features(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix"}, pack::kAllCapabilities);
-  features.Query(device().physical().handle);
+  features.Query(instance().fn(), device().physical().handle);
 }
 
 }  // namespace

@@ -70,7 +70,10 @@ TEST(VkResult, BecomesAStatus) {
   EXPECT_EQ(lost.message(), "vkQueueSubmit returns VK_ERROR_DEVICE_LOST.");
   EXPECT_EQ(vulkan::ToStatus(VK_ERROR_OUT_OF_DEVICE_MEMORY, "vkX").code(),
             StatusCode::kOutOfMemory);
+  EXPECT_EQ(vulkan::ToStatus(VK_ERROR_TOO_MANY_OBJECTS, "vkX").code(), StatusCode::kOutOfMemory);
   EXPECT_EQ(vulkan::ToStatus(VK_NOT_READY, "vkX").code(), StatusCode::kInternal);
+  EXPECT_EQ(vulkan::ToStatus(static_cast<VkResult>(-7654321), "vkX").message(),
+            "vkX returns VkResult -7654321.");
 }
 
 }  // namespace

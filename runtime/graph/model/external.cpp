@@ -1,0 +1,102 @@
+#include "runtime/graph/model/external.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/graph/model/host_interface.h"
+
+namespace spirloom::internal {
+namespace {
+
+Status Bind(ModelState& state, Side side, size_t i, Binding binding) {
+  SPIRLOOM_TRY(CheckIdle(state));
+  const bool inputs = side == Side::kInputs;
+  std::vector<Binding>& bindings = inputs ? state.input_bindings : state.output_bindings;
+  const size_t count = (inputs ? state.current().inputs : state.current().outputs).size();
+  if (i >= count) {
+    return Error(StatusCode::kInvalidArgument,
+                 {inputs ? "Input " : "Output ", i, " does not exist; the model has ", count, "."});
+  }
+  bindings.resize(count);
+  std::swap(bindings[i], binding);
+  ++state.binding_version;
+  Status status = UpdateCopies(state);
+  if (!status.ok()) {
+    std::swap(bindings[i], binding);
+    ++state.binding_version;
+  }
+  return status;
+}
+
+// The semaphores of a submission as Vulkan wants them.
+struct Semaphores {
+  std::vector<VkSemaphore> handles;
+  std::vector<uint64_t> values;
+  bool timeline = false;
+
+  explicit Semaphores(std::span<const SemaphorePoint> points) {
+    for (const SemaphorePoint& point : points) {
+      handles.push_back(point.semaphore);
+      values.push_back(point.value.value_or(0));  // not looked at for a binary one
+      timeline = timeline || point.value;
+    }
+  }
+  uint32_t count() const { return static_cast<uint32_t>(handles.size()); }
+};
+
+}  // namespace
+
+Status BindBuffer(ModelState& state, Side side, size_t i, const ExternalBuffer& buffer) {
+  if (buffer.buffer != VK_NULL_HANDLE && !state.runtime->device->adopted()) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"A VkBuffer can only be bound in a runtime on a device of the application's "
+                  "(RuntimeOptions::adopt): it belongs to another device than this one's own."});
+  }
+  return Bind(state, side, i, {nullptr, buffer.buffer, buffer.offset, buffer.size});
+}
+
+Status BindMemory(ModelState& state, Side side, size_t i, std::span<std::byte> memory) {
+  if (memory.empty()) return Bind(state, side, i, {});
+  SPIRLOOM_TRY_ASSIGN(vulkan::ImportedMemory imported,
+                      vulkan::ImportedMemory::Create(*state.runtime->device, memory));
+  auto shared = std::make_shared<const vulkan::ImportedMemory>(std::move(imported));
+  const VkBuffer buffer = shared->buffer();
+  return Bind(state, side, i, {std::move(shared), buffer, /*offset=*/0, memory.size()});
+}
+
+Status SubmitRun(ModelState& state, const SubmitOptions& options) {
+  const vulkan::Device& device = *state.runtime->device;
+  const Semaphores wait(options.wait);
+  const Semaphores signal(options.signal);
+  if (wait.count() + signal.count() > 0 && !device.adopted()) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"Semaphores need a runtime on a device of the application's "
+                  "(RuntimeOptions::adopt): these belong to another device."});
+  }
+  const bool timeline = wait.timeline || signal.timeline;
+  if (timeline && !device.timeline_semaphores()) {
+    return Error(StatusCode::kUnsupported,
+                 {"A timeline semaphore is passed, but AdoptedDevice::features does not turn "
+                  "timelineSemaphore on."});
+  }
+  const std::vector<VkPipelineStageFlags> stages(
+      wait.count(), VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);
+  VkTimelineSemaphoreSubmitInfo values{};
+  values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+  values.waitSemaphoreValueCount = wait.count();
+  values.pWaitSemaphoreValues = wait.values.data();
+  values.signalSemaphoreValueCount = signal.count();
+  values.pSignalSemaphoreValues = signal.values.data();
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  info.pNext = timeline ? &values : nullptr;
+  info.waitSemaphoreCount = wait.count();
+  info.pWaitSemaphores = wait.handles.data();
+  info.pWaitDstStageMask = stages.data();
+  info.signalSemaphoreCount = signal.count();
+  info.pSignalSemaphores = signal.handles.data();
+  return SubmitRun(state, info);
+}
+
+}  // namespace spirloom::internal

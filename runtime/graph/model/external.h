@@ -1,0 +1,25 @@
+// Buffers and semaphores of the application's in a model's runs.
+#ifndef SPIRLOOM_RUNTIME_GRAPH_MODEL_EXTERNAL_H_
+#define SPIRLOOM_RUNTIME_GRAPH_MODEL_EXTERNAL_H_
+
+#include <cstddef>
+#include <span>
+
+#include "runtime/graph/model/model_state.h"
+#include "spirloom/status.h"
+#include "spirloom/vulkan.h"
+
+namespace spirloom::internal {
+
+enum class Side : uint8_t { kInputs, kOutputs };
+
+// Model::BindInput and BindOutput.
+Status BindBuffer(ModelState& state, Side side, size_t i, const ExternalBuffer& buffer);
+Status BindMemory(ModelState& state, Side side, size_t i, std::span<std::byte> memory);
+
+// Model::Submit with semaphores.
+Status SubmitRun(ModelState& state, const SubmitOptions& options);
+
+}  // namespace spirloom::internal
+
+#endif  // SPIRLOOM_RUNTIME_GRAPH_MODEL_EXTERNAL_H_
