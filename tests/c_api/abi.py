@@ -34,7 +34,8 @@ def _program(header: Header) -> str:
         for enum in header.enums
     ]
     body = "\n".join([*enums, *map(_size_lines, header.structs)])
-    return f"#include <spirloom/spirloom_vulkan.h>\n#include <stdio.h>\nint main(void) {{\n{body}\n}}\n"
+    includes = "#include <spirloom/spirloom_vulkan.h>\n#include <stdio.h>\n"
+    return f"{includes}int main(void) {{\n{body}\n}}\n"
 
 
 def _declaration(function: Function) -> str:
