@@ -43,8 +43,8 @@ def install_ruff() -> Path:
 
 
 def check_format() -> bool:
-    """C++ as clang-format has it."""
-    return run("clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp"))
+    """C++ and C as clang-format has them."""
+    return run("clang-format", "--dry-run", "--Werror", *tracked("*.h", "*.cpp", "*.c"))
 
 
 def check_lint() -> bool:

@@ -25,13 +25,20 @@ spirloom_device_info DeviceView::Info() const {
           .type = info_.type.c_str(),
           .api_version = info_.api_version.c_str(),
           .driver = info_.driver.c_str(),
+          .uuid = info_.uuid.c_str(),
+          .luid = info_.luid.c_str(),
+          .pci = info_.pci.c_str(),
           .features = features_.data(),
           .feature_count = features_.size(),
           .usable = info_.usable,
           .device_memory = info_.device_memory,
           .max_storage_buffer_range = info_.max_storage_buffer_range,
           .max_image_dimension_3d = info_.max_image_dimension_3d,
-          .subgroup_size = info_.subgroup_size};
+          .subgroup_size = info_.subgroup_size,
+          .api_version_number = info_.api_version_number,
+          .driver_version_number = info_.driver_version_number,
+          .vendor_id = info_.vendor_id,
+          .device_id = info_.device_id};
 }
 
 }  // namespace spirloom::c

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "spirloom/log.h"
 #include "spirloom/spirloom.h"
 #include "spirloom/status.h"
 #include "spirloom/types.h"
@@ -11,12 +12,13 @@
 namespace spirloom::c {
 
 constexpr spirloom_status ToC(StatusCode code) { return static_cast<spirloom_status>(code); }
+constexpr spirloom_log_level ToC(LogLevel level) { return static_cast<spirloom_log_level>(level); }
 constexpr spirloom_dtype ToC(DType dtype) { return static_cast<spirloom_dtype>(dtype); }
 constexpr spirloom_storage ToC(Storage storage) { return static_cast<spirloom_storage>(storage); }
 
 // Nothing for a number that has no name.
 constexpr std::optional<StatusCode> FromC(spirloom_status status) {
-  if (static_cast<unsigned>(status) > SPIRLOOM_INTERNAL) return std::nullopt;
+  if (static_cast<unsigned>(status) > SPIRLOOM_UNAVAILABLE) return std::nullopt;
   return static_cast<StatusCode>(status);
 }
 constexpr std::optional<DType> FromC(spirloom_dtype dtype) {
@@ -36,6 +38,13 @@ static_assert(ToC(StatusCode::kUnsupported) == SPIRLOOM_UNSUPPORTED);
 static_assert(ToC(StatusCode::kOutOfMemory) == SPIRLOOM_OUT_OF_MEMORY);
 static_assert(ToC(StatusCode::kDeviceLost) == SPIRLOOM_DEVICE_LOST);
 static_assert(ToC(StatusCode::kInternal) == SPIRLOOM_INTERNAL);
+static_assert(ToC(StatusCode::kBusy) == SPIRLOOM_BUSY);
+static_assert(ToC(StatusCode::kPermission) == SPIRLOOM_PERMISSION);
+static_assert(ToC(StatusCode::kUnavailable) == SPIRLOOM_UNAVAILABLE);
+
+static_assert(ToC(LogLevel::kInfo) == SPIRLOOM_LOG_INFO);
+static_assert(ToC(LogLevel::kWarning) == SPIRLOOM_LOG_WARNING);
+static_assert(ToC(LogLevel::kError) == SPIRLOOM_LOG_ERROR);
 
 static_assert(ToC(DType::kF32) == SPIRLOOM_F32);
 static_assert(ToC(DType::kF16) == SPIRLOOM_F16);

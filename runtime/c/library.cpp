@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/error.h"
 #include "runtime/c/error.h"
 #include "runtime/c/library.h"
 #include "runtime/c/sized.h"
@@ -9,6 +10,23 @@
 using spirloom::ShaderLibrary;
 using spirloom::Status;
 namespace c = spirloom::c;
+
+namespace spirloom::c {
+
+Result<std::vector<const ShaderLibrary*>> ReadLibraries(const spirloom_library* const* libraries,
+                                                        size_t count) {
+  SPIRLOOM_TRY(CheckArray("libraries", libraries, count));
+  std::vector<const ShaderLibrary*> read;
+  for (size_t i = 0; i < count; ++i) {
+    if (libraries[i] == nullptr) {
+      return spirloom::Error(StatusCode::kInvalidArgument, {"`libraries[", i, "]` is NULL."});
+    }
+    read.push_back(&libraries[i]->library);
+  }
+  return read;
+}
+
+}  // namespace spirloom::c
 
 spirloom_status spirloom_library_open(const char* path, spirloom_library** library,
                                       spirloom_error** error) {

@@ -1,20 +1,17 @@
 // Runs of a model, waited for or not.
-#include <optional>
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "runtime/c/error.h"
 #include "runtime/c/model.h"
+#include "runtime/c/pending_run.h"
 #include "runtime/c/run_bytes.h"
-#include "spirloom/pending_run.h"
 
 using spirloom::PendingRun;
 using spirloom::Result;
 using spirloom::Status;
 namespace c = spirloom::c;
-
-struct spirloom_pending_run {
-  PendingRun run;
-};
 
 namespace {
 
@@ -102,5 +99,18 @@ spirloom_status spirloom_pending_run_wait(spirloom_pending_run* run, const spirl
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_pending_run_wait", {{"run", run}}));
     return Wait(run->run, outputs, output_count);
+  });
+}
+
+spirloom_status spirloom_pending_run_wait_for(spirloom_pending_run* run, uint64_t timeout_ns,
+                                              bool* ended, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(
+        c::CheckPointers("spirloom_pending_run_wait_for", {{"run", run}, {"ended", ended}}));
+    *ended = false;
+    const uint64_t most = INT64_MAX;
+    const std::chrono::nanoseconds timeout(static_cast<int64_t>(std::min(timeout_ns, most)));
+    SPIRLOOM_TRY_ASSIGN(*ended, run->run.WaitFor(timeout));
+    return Status();
   });
 }

@@ -2,11 +2,13 @@
 
 #include <utility>
 
-#include "runtime/base/error.h"
+#include "runtime/c/adopted.h"
+#include "runtime/c/callbacks.h"
 #include "runtime/c/error.h"
 #include "runtime/c/library.h"
 #include "runtime/c/sized.h"
 
+using spirloom::Result;
 using spirloom::Runtime;
 using spirloom::RuntimeOptions;
 using spirloom::Status;
@@ -16,22 +18,33 @@ namespace {
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-Status ReadOptions(const spirloom_runtime_options* from, RuntimeOptions& to) {
-  if (from == nullptr) return Status();
-  spirloom_runtime_options given{};
-  SPIRLOOM_TRY(c::Read("spirloom_runtime_options", from, given));
-  SPIRLOOM_TRY(c::CheckArray("libraries", given.libraries, given.library_count));
-  for (size_t i = 0; i < given.library_count; ++i) {
-    if (given.libraries[i] == nullptr) {
-      return spirloom::Error(spirloom::StatusCode::kInvalidArgument,
-                             {"Library ", i, " of the spirloom_runtime_options is NULL."});
-    }
-    to.libraries.push_back(&given.libraries[i]->library);
-  }
+// But for `adopt`.
+Status ReadOptions(const spirloom_runtime_options& given, RuntimeOptions& to) {
+  SPIRLOOM_TRY_ASSIGN(to.libraries, c::ReadLibraries(given.libraries, given.library_count));
   to.device = Text(given.device);
+  to.accept = c::Accept(given);
   to.cache_dir = Text(given.cache_dir);
   to.validation = given.validation;
+  to.log = c::Log(given);
+  to.threads = given.threads;
+  to.parallel_for = c::ParallelFor(given);
+  to.allocator = given.allocator;
+  to.memory_limit = given.memory_limit;
+  to.import_host_memory = given.import_host_memory;
   return Status();
+}
+
+// The options may be null.
+Result<Runtime> Create(const spirloom_runtime_options* options) {
+  RuntimeOptions read;
+  if (options == nullptr) return Runtime::Create(read);
+  spirloom_runtime_options given{};
+  SPIRLOOM_TRY(c::Read("spirloom_runtime_options", options, given));
+  SPIRLOOM_TRY(ReadOptions(given, read));
+  if (given.adopt == nullptr) return Runtime::Create(read);
+  SPIRLOOM_TRY_ASSIGN(const spirloom::AdoptedDevice adopted, c::ReadAdopted(given.adopt));
+  read.adopt = &adopted;
+  return Runtime::Create(read);
 }
 
 }  // namespace
@@ -41,9 +54,7 @@ spirloom_status spirloom_runtime_create(const spirloom_runtime_options* options,
   return c::Guarded(error, [&]() -> Status {
     SPIRLOOM_TRY(c::CheckPointers("spirloom_runtime_create", {{"runtime", runtime}}));
     *runtime = nullptr;
-    RuntimeOptions given;
-    SPIRLOOM_TRY(ReadOptions(options, given));
-    SPIRLOOM_TRY_ASSIGN(Runtime made, Runtime::Create(given));
+    SPIRLOOM_TRY_ASSIGN(Runtime made, Create(options));
     *runtime = new spirloom_runtime(std::move(made));
     return Status();
   });
@@ -62,4 +73,19 @@ spirloom_status spirloom_runtime_device(const spirloom_runtime* runtime, spirloo
 
 uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime) {
   return runtime == nullptr ? 0 : runtime->runtime.validation_message_count();
+}
+
+spirloom_status spirloom_runtime_memory(const spirloom_runtime* runtime,
+                                        spirloom_memory_stats* stats, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(
+        c::CheckPointers("spirloom_runtime_memory", {{"runtime", runtime}, {"stats", stats}}));
+    const spirloom::MemoryStats memory = runtime->runtime.memory();
+    return c::Write<spirloom_memory_stats>("spirloom_memory_stats",
+                                           {.struct_size = sizeof(spirloom_memory_stats),
+                                            .in_use = memory.in_use,
+                                            .peak = memory.peak,
+                                            .limit = memory.limit},
+                                           stats);
+  });
 }

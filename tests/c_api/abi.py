@@ -8,8 +8,9 @@ from pathlib import Path
 from tests.c_api.header import Function, Header, Struct
 
 INCLUDE = Path(__file__).resolve().parents[2] / "runtime/include"
-HEAD = """The C API's ABI, version {version}, where pointers have 64 bits. What is here stays; structs grow at
-their ends, enums get further numbers. UPDATE_GOLDENS=1 ./dev test -R c_api rewrites it.
+HEAD = """The C API's ABI, version {version}, where pointers have 64 bits. What is here stays:
+structs grow at their ends, enums get further numbers. UPDATE_GOLDENS=1 ./dev test -R c_api
+rewrites it.
 """
 
 
@@ -33,7 +34,8 @@ def _program(header: Header) -> str:
         for enum in header.enums
     ]
     body = "\n".join([*enums, *map(_size_lines, header.structs)])
-    return f"#include <spirloom/spirloom.h>\n#include <stdio.h>\nint main(void) {{\n{body}\n}}\n"
+    includes = "#include <spirloom/spirloom_vulkan.h>\n#include <stdio.h>\n"
+    return f"{includes}int main(void) {{\n{body}\n}}\n"
 
 
 def _declaration(function: Function) -> str:

@@ -50,7 +50,7 @@ class Binding:
     def _type(self, name: str) -> Any:
         if name == "const char*":
             return ctypes.c_char_p
-        if name.endswith(("*", ")")):
+        if name.endswith(("*", ")")) or name.startswith(("Vk", "PFN_")):
             return ctypes.c_void_p
         return ctypes.c_int if name in self._enums else NUMBERS[name]
 

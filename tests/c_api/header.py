@@ -1,13 +1,16 @@
-"""spirloom.h, read: what is in it, for the test of its ABI and for calls from Python."""
+"""The C headers, read: what is in it, for the test of its ABI and for calls from Python."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "runtime/include/spirloom/spirloom.h"
+HEADERS = tuple(
+    ROOT / "runtime/include/spirloom" / name for name in ("spirloom.h", "spirloom_vulkan.h")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,8 @@ def _parameters(text: str) -> tuple[Field, ...]:
     return () if text == "void" else tuple(_field(part) for part in text.split(","))
 
 
-def read_header(path: Path = HEADER) -> Header:
-    text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+def read_header(paths: Sequence[Path] = HEADERS) -> Header:
+    text = "\n".join(re.sub(r"//.*", "", path.read_text(encoding="utf-8")) for path in paths)
     version = re.search(r"#define SPIRLOOM_ABI_VERSION (\d+)", text)
     assert version
     enums = [

@@ -11,6 +11,7 @@
 namespace spirloom::c {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -139,8 +140,8 @@ TEST_F(CModelTest, SubmitsAndWaits) {
   ASSERT_EQ(Call(spirloom_model_submit, model.get(), &input, size_t{1}, &run).message, "");
   const OwnedRun owned(run);
   spirloom_pending_run* second = run;
-  EXPECT_THAT(Call(spirloom_model_submit, model.get(), &input, size_t{1}, &second).message,
-              HasSubstr("in flight"));
+  EXPECT_EQ(Call(spirloom_model_submit, model.get(), &input, size_t{1}, &second).status,
+            SPIRLOOM_BUSY);
   EXPECT_EQ(second, nullptr);
   model.reset();  // the run keeps what it needs
   Floats y(3);
@@ -148,6 +149,8 @@ TEST_F(CModelTest, SubmitsAndWaits) {
   ASSERT_EQ(Call(spirloom_pending_run_wait, run, &output, size_t{1}).message, "");
   EXPECT_THAT(y, ElementsAre(2, 4, 0));
   bool done = false;
+  EXPECT_EQ(Call(spirloom_pending_run_wait_for, run, UINT64_MAX, &done).message, "");
+  EXPECT_TRUE(done);
   EXPECT_EQ(Call(spirloom_pending_run_is_done, run, &done).message, "");
   EXPECT_TRUE(done);
 }
@@ -256,6 +259,51 @@ TEST_F(CModelTest, TellsWhatItMeasured) {
   EXPECT_THAT(heard.kernel, HasSubstr("linear"));
 }
 
+// What callbacks of a runtime heard.
+struct Told {
+  size_t asked = 0;
+  size_t worked = 0;
+  std::vector<std::string> log;
+};
+
+TEST_F(CModelTest, ARuntimeCallsBack) {
+  spirloom_library* library = nullptr;
+  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
+  const Library owned(library);
+  Told told;
+  spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
+  options.libraries = &library;
+  options.library_count = 1;
+  options.cache_dir = "none";
+  options.accept = [](const spirloom_device_info* info, void* data) {
+    ++static_cast<Told*>(data)->asked;
+    return info->usable && info->struct_size == sizeof(spirloom_device_info);
+  };
+  options.parallel_for = [](size_t count, spirloom_work work, void* work_data, void* data) {
+    static_cast<Told*>(data)->worked += count;
+    for (size_t i = 0; i < count; ++i) work(i, work_data);
+  };
+  options.log = [](spirloom_log_level, const char* message, void* data) {
+    static_cast<Told*>(data)->log.emplace_back(message);
+  };
+  options.accept_data = options.parallel_for_data = options.log_data = &told;
+  spirloom_runtime* made = nullptr;
+  ASSERT_EQ(Call(spirloom_runtime_create, &options, &made).message, "");
+  runtime_.reset(made);
+  const OwnedModel model = Load(Twice(1, /*varies=*/false));
+  EXPECT_GT(told.asked, 0u);
+  EXPECT_GT(told.worked, 0u);
+  EXPECT_THAT(told.log, Contains(HasSubstr("device")));
+  spirloom_memory_stats memory = SPIRLOOM_INIT(spirloom_memory_stats);
+  ASSERT_EQ(Call(spirloom_runtime_memory, made, &memory).message, "");
+  EXPECT_GT(memory.in_use, 0u);
+  EXPECT_GE(memory.peak, memory.in_use);
+
+  options.accept = [](const spirloom_device_info*, void*) { return false; };
+  spirloom_runtime* none = nullptr;
+  EXPECT_NE(Call(spirloom_runtime_create, &options, &none).status, SPIRLOOM_OK);
+}
+
 TEST_F(CModelTest, DevicesAreListed) {
   spirloom_devices* devices = nullptr;
   ASSERT_EQ(Call(spirloom_devices_list, &devices).message, "");
@@ -283,8 +331,7 @@ TEST_F(CModelTest, LibrariesAreChecked) {
   EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message,
             "`libraries` is NULL, but is said to have 1 elements.");
   options.libraries = &none;
-  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message,
-            "Library 0 of the spirloom_runtime_options is NULL.");
+  EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "`libraries[0]` is NULL.");
   spirloom_library* opened = nullptr;
   EXPECT_EQ(Call(spirloom_library_open, "/nowhere.slpack", &opened).status, SPIRLOOM_NOT_FOUND);
   EXPECT_EQ(opened, nullptr);

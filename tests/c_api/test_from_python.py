@@ -161,6 +161,27 @@ def test_a_callback_reaches_python(binding: Binding, runtime: ctypes.c_void_p) -
         binding.model_destroy(model)
 
 
+def test_a_log_reaches_python(binding: Binding, relu_file: Path) -> None:
+    """That of a runtime without libraries, which then lacks what a model needs."""
+    if not binding.is_available():
+        pytest.skip("There is no Vulkan device.")
+    said: list[str] = []
+    level, text, data = ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
+    log = ctypes.CFUNCTYPE(None, level, text, data)(lambda _, message, __: said.append(message))
+    options = binding.struct(
+        "runtime_options", log=ctypes.cast(log, ctypes.c_void_p), cache_dir=b"none"
+    )
+    runtime = binding.make("runtime_create", ctypes.byref(options))
+    try:
+        info = binding.struct("device_info")
+        binding.call("runtime_device", runtime, ctypes.byref(info))
+        assert any(info.name in message for message in said)
+        with pytest.raises(SpirloomError, match=r"aten\.relu"):
+            binding.make("model_load", runtime, str(relu_file).encode(), None)
+    finally:
+        binding.runtime_destroy(runtime)
+
+
 def test_devices_are_listed(binding: Binding, runtime: ctypes.c_void_p) -> None:
     devices = binding.make("devices_list")
     info = binding.struct("device_info")

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.c_api.abi import INCLUDE, describe, end_of_members
-from tests.c_api.header import Header, Struct
+from tests.c_api.header import HEADERS, Header, Struct
 
 GOLDEN = Path(__file__).parent / "abi.txt"
 LAYOUT_OF_64_BITS = "struct spirloom_bytes: 16 bytes"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic-errors", "-Werror")
-USE = """#include <spirloom/spirloom.h>
+USE = """#include <spirloom/%s>
 
 spirloom_status create(spirloom_runtime** runtime) {
   spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
@@ -29,10 +29,13 @@ spirloom_status create(spirloom_runtime** runtime) {
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", ["c11", "c17", "c++11", "c++20"])
-def test_the_header_compiles_alone(compiler: str, language: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("header", [path.name for path in HEADERS])
+def test_the_header_compiles_alone(
+    compiler: str, language: str, header: str, tmp_path: Path
+) -> None:
     source = tmp_path / ("use.cpp" if "+" in language else "use.c")
     prototype = "" if "+" in language else "spirloom_status create(spirloom_runtime** runtime);\n"
-    source.write_text(USE.replace("\n\n", f"\n\n{prototype}", 1), encoding="utf-8")
+    source.write_text((USE % header).replace("\n\n", f"\n\n{prototype}", 1), encoding="utf-8")
     command = [compiler, f"-std={language}", *WARNINGS, f"-I{INCLUDE}", "-c", str(source)]
     done = subprocess.run([*command, "-o", tmp_path / "use.o"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

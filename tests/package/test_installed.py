@@ -78,6 +78,22 @@ def test_the_whole_library_is_there(prefix: Path, model: Path, tmp_path: Path) -
     assert run(tmp_path / "spirloom_minimal", model) == "y: float32 [1, 2]\n"
 
 
+def test_the_example_in_c(prefix: Path, tmp_path: Path) -> None:
+    digits = ROOT / "examples/digits"
+    model = tmp_path / "digits.slg"
+    batch = ("--dim", "batch=2")
+    run(prefix / "bin/spirloom", "import", digits / "digits.onnx", "-o", model, *batch)
+    build(ROOT / "examples/c", tmp_path / "build", prefix, f"-DC_EXAMPLE_MODEL={model}")
+    read = run(tmp_path / "build/spirloom_c_example", model, digits / "images.npy")
+    assert read == "scan 0 reads 2\nscan 1 reads 5\n"
+
+
+def test_c_alone_over_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:
+    build(ROOT / "tests/package/c_shared", tmp_path, prefix)
+    shaders = prefix / "share/spirloom/shaders_all.slpack"
+    assert run(tmp_path / "c_shared", shaders, model) == "y: 8 bytes\n"
+
+
 def test_installed_programs_run(prefix: Path, model: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([[1, 2, -4]], np.float32))
     x = f"x={tmp_path / 'x.npy'}"

@@ -1,5 +1,6 @@
 // Spirloom in C: the stable ABI, for C programs and for other languages. Everything that the C++
-// API (model.h, runtime.h) does; docs/c-api.md has a whole program.
+// API (model.h, runtime.h) does; docs/c-api.md has a whole program. What names Vulkan's objects is
+// in spirloom_vulkan.h.
 //
 //   spirloom_model* model = NULL;
 //   spirloom_error* error = NULL;
@@ -75,8 +76,9 @@ extern "C" {
 // SPIRLOOM_ABI_VERSION of the library: compare it with your own after loading it at run time.
 SPIRLOOM_C_API uint32_t spirloom_abi_version(void);
 
-// The library's version, e.g. "0.1.0".
+// The library's version, e.g. "0.1.0", and as one number that grows with it: 10203 is 1.2.3.
 SPIRLOOM_C_API const char* spirloom_version(void);
+SPIRLOOM_C_API uint32_t spirloom_version_number(void);
 
 // ---- Errors ------------------------------------------------------------------------------------
 
@@ -85,11 +87,14 @@ typedef enum spirloom_status {
   SPIRLOOM_OK = 0,
   SPIRLOOM_INVALID_ARGUMENT = 1,  // the caller passed something wrong (a name, a shape, an option)
   SPIRLOOM_INVALID_FILE = 2,      // a graph, library or input file is malformed
-  SPIRLOOM_NOT_FOUND = 3,         // a file, device, operator or variant does not exist
+  SPIRLOOM_NOT_FOUND = 3,         // a file, operator or variant does not exist
   SPIRLOOM_UNSUPPORTED = 4,       // valid, but not by this device or this library
-  SPIRLOOM_OUT_OF_MEMORY = 5,     // of the host or of the device
-  SPIRLOOM_DEVICE_LOST = 6,
-  SPIRLOOM_INTERNAL = 7,
+  SPIRLOOM_OUT_OF_MEMORY = 5,     // the host's, the device's, or memory_limit is reached
+  SPIRLOOM_DEVICE_LOST = 6,       // the device is gone for this process: make a new runtime
+  SPIRLOOM_INTERNAL = 7,          // a mistake of Spirloom's, a library's or a driver's
+  SPIRLOOM_BUSY = 8,              // right, but not now: a run is in flight, or its results are gone
+  SPIRLOOM_PERMISSION = 9,        // the system does not let the program read the file
+  SPIRLOOM_UNAVAILABLE = 10,      // this machine has no Vulkan loader, driver, device or layer
   SPIRLOOM_STATUS_FORCE_32_BITS = 0x7fffffff
 } spirloom_status;
 
@@ -209,7 +214,12 @@ typedef struct spirloom_device_info {
   const char* name;
   const char* type;         // "discrete", "integrated", "cpu", "virtual" or "other"
   const char* api_version;  // e.g. "1.3.230"
-  const char* driver;
+  const char* driver;       // its name and version in words, or the version alone
+  // What tells equal devices apart, as spirloom_runtime_options.device takes it; "" where the
+  // device does not say.
+  const char* uuid;             // "uuid:" and 32 hexadecimal digits; the same in every process
+  const char* luid;             // "luid:" and 16, as D3D and DXGI name the adapter (Windows)
+  const char* pci;              // "pci:0000:01:00.0": domain, bus, device and function
   const char* const* features;  // e.g. "storage_buffer_16bit"
   size_t feature_count;
   bool usable;             // false: below Vulkan 1.1 or without a compute queue
@@ -217,12 +227,17 @@ typedef struct spirloom_device_info {
   uint64_t max_storage_buffer_range;
   uint32_t max_image_dimension_3d;
   uint32_t subgroup_size;  // invocations
+  // As Vulkan's numbers: the first is VK_MAKE_API_VERSION(), the second the vendor's own.
+  uint32_t api_version_number;
+  uint32_t driver_version_number;
+  uint32_t vendor_id;
+  uint32_t device_id;
 } spirloom_device_info;
 
 // The devices of this machine, at one time.
 typedef struct spirloom_devices spirloom_devices;
 
-// Lists them in the order in which an index selects them. Fails with SPIRLOOM_NOT_FOUND without a
+// Lists them in the order in which an index selects them. Fails with SPIRLOOM_UNAVAILABLE without a
 // loader.
 SPIRLOOM_C_API spirloom_status spirloom_devices_list(spirloom_devices** devices,
                                                      spirloom_error** error);
@@ -236,41 +251,99 @@ SPIRLOOM_C_API spirloom_status spirloom_devices_get(const spirloom_devices* devi
 
 // ---- Runtime -----------------------------------------------------------------------------------
 
+// How much a message matters.
+typedef enum spirloom_log_level {
+  SPIRLOOM_LOG_INFO = 0,     // what was chosen, e.g. the device
+  SPIRLOOM_LOG_WARNING = 1,  // what works, but not as it could: a fallback, a cache not writable
+  SPIRLOOM_LOG_ERROR = 2,    // messages of the validation layer
+  SPIRLOOM_LOG_FORCE_32_BITS = 0x7fffffff
+} spirloom_log_level;
+
+// Does a part of the work of a parallel_for().
+typedef void (*spirloom_work)(size_t i, void* work_data);
+
+struct VkAllocationCallbacks;    // Vulkan's
+struct spirloom_adopted_device;  // spirloom_vulkan.h
+
+// Callbacks may be NULL. No exception and no longjmp may leave one; it and its data must stay as
+// long as the runtime and its models, and the callback may be called on any thread.
 typedef struct spirloom_runtime_options {
   size_t struct_size;
   // Turns the Khronos validation layer on, synchronisation validation included. Each message is
-  // counted and printed to stderr. Fails when the layer is not installed.
+  // counted and goes to `log`, or without one to stderr. Fails with SPIRLOOM_UNAVAILABLE when the
+  // layer is not installed.
   bool validation;
+  // Enables VK_EXT_external_memory_host where the device has it, for
+  // spirloom_model_bind_input_memory() and spirloom_model_bind_output_memory().
+  bool import_host_memory;
   // Operators and kernels. The array may go after the call, and the libraries too. The same
   // operator in two libraries is an error that names both, unless one of them overrides.
   const spirloom_library* const* libraries;
   size_t library_count;
-  // An index into spirloom_devices_list(), or a part of a device's name. NULL: the environment
-  // variable SPIRLOOM_DEVICE, and without it the first of discrete, integrated, other, cpu.
+  // An index into spirloom_devices_list(), a device's uuid, luid or pci, or a part of its name.
+  // NULL: the environment variable SPIRLOOM_DEVICE, and without it the first of discrete,
+  // integrated, other, cpu.
   const char* device;
+  // Only devices for which it returns true are chosen from. Called while the runtime is created, on
+  // that thread; `info` lasts as long as the call.
+  bool (*accept)(const spirloom_device_info* info, void* data);
+  void* accept_data;
+  // A device of the application's to work on, in place of an own one; read while the runtime is
+  // created. `device`, `accept` and `validation` must not be set beside it.
+  const struct spirloom_adopted_device* adopt;
   // Folder of the pipeline cache and of what tuning found. NULL: $XDG_CACHE_HOME/spirloom or
   // ~/.cache/spirloom. "none": neither is read or written.
   const char* cache_dir;
+  // Gets messages, without a newline; `message` lasts as long as the call. By several threads at
+  // once, also from inside Vulkan: it must not call into Spirloom or Vulkan.
+  void (*log)(spirloom_log_level level, const char* message, void* data);
+  void* log_data;
+  // How many threads loading a model may use, the caller's included. 0: one for each core.
+  size_t threads;
+  // Calls work(i, work_data) for each i < count, on threads of the application's, and returns when
+  // all is done; `threads` then means nothing.
+  void (*parallel_for)(size_t count, spirloom_work work, void* work_data, void* data);
+  void* parallel_for_data;
+  // Passed to every Vulkan call that takes one. Copied; its pUserData must stay like a callback's
+  // data. NULL: the driver's own.
+  const struct VkAllocationCallbacks* allocator;
+  // The most device memory, in bytes, that the runtime and its models allocate; beyond it loading
+  // fails with SPIRLOOM_OUT_OF_MEMORY. 0: what the device has.
+  uint64_t memory_limit;
 } spirloom_runtime_options;
 
 // A Vulkan device together with the shader libraries to use on it.
 typedef struct spirloom_runtime spirloom_runtime;
 
 // `options` may be NULL: a runtime without libraries, which can say what its device is. Fails with
-// SPIRLOOM_NOT_FOUND without a loader or a device, SPIRLOOM_UNSUPPORTED when the chosen device is
-// below Vulkan 1.1, SPIRLOOM_INVALID_ARGUMENT for a device that does not exist or for libraries
-// that clash, SPIRLOOM_INVALID_FILE for a library that is malformed.
+// SPIRLOOM_UNAVAILABLE without a loader or a device, SPIRLOOM_UNSUPPORTED when the chosen device is
+// below Vulkan 1.1 or an adopted one lacks something (the message lists all of it),
+// SPIRLOOM_INVALID_ARGUMENT for a device that does not exist or for libraries that clash,
+// SPIRLOOM_INVALID_FILE for a library that is malformed.
 SPIRLOOM_C_API spirloom_status spirloom_runtime_create(const spirloom_runtime_options* options,
                                                        spirloom_runtime** runtime,
                                                        spirloom_error** error);
 // Its models stay usable.
 SPIRLOOM_C_API void spirloom_runtime_destroy(spirloom_runtime* runtime);
-// Fills `info` with what the runtime's device reports.
+// Fills `info` with what the runtime's device reports; `features` are those that kernels may use.
 SPIRLOOM_C_API spirloom_status spirloom_runtime_device(const spirloom_runtime* runtime,
                                                        spirloom_device_info* info,
                                                        spirloom_error** error);
 // The number of validation messages so far; 0 when validation is off, and of NULL.
 SPIRLOOM_C_API uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime);
+
+// Device memory that a runtime and its models have allocated, in bytes.
+typedef struct spirloom_memory_stats {
+  size_t struct_size;
+  uint64_t in_use;  // now
+  uint64_t peak;    // the most so far
+  uint64_t limit;   // spirloom_runtime_options.memory_limit
+} spirloom_memory_stats;
+
+// Fills `stats` with what is so at this moment.
+SPIRLOOM_C_API spirloom_status spirloom_runtime_memory(const spirloom_runtime* runtime,
+                                                       spirloom_memory_stats* stats,
+                                                       spirloom_error** error);
 
 // ---- Tuning ------------------------------------------------------------------------------------
 
@@ -386,7 +459,7 @@ SPIRLOOM_C_API spirloom_status spirloom_model_symbol(const spirloom_model* model
 // inputs, outputs, bytes and statistics changes, and what was in its bytes is lost. Sizes that are
 // not among the last kept_sizes are planned and recorded first; weights, pipelines and memory are
 // shared. Fails with SPIRLOOM_INVALID_ARGUMENT, changing nothing, for shapes that the graph does
-// not take, naming the bounds, and during a run; otherwise like loading.
+// not take, naming the bounds, with SPIRLOOM_BUSY during a run; otherwise like loading.
 SPIRLOOM_C_API spirloom_status spirloom_model_resize(spirloom_model* model,
                                                      const spirloom_shape* shapes,
                                                      size_t shape_count, spirloom_error** error);
@@ -419,7 +492,7 @@ SPIRLOOM_C_API spirloom_status spirloom_model_stats(const spirloom_model* model,
 // spirloom_model_input() says, and into outputs[i] exactly those of output i. `inputs` NULL with a
 // count of 0: on what spirloom_model_input_bytes() hold. `outputs` NULL with a count of 0: copies
 // none; they are in spirloom_model_output_bytes(). Fails with SPIRLOOM_INVALID_ARGUMENT for other
-// counts and sizes and during a run, with SPIRLOOM_DEVICE_LOST.
+// counts and sizes, with SPIRLOOM_BUSY during a run, with SPIRLOOM_DEVICE_LOST.
 SPIRLOOM_C_API spirloom_status spirloom_model_run(spirloom_model* model,
                                                   const spirloom_const_bytes* inputs,
                                                   size_t input_count, const spirloom_bytes* outputs,
@@ -436,12 +509,28 @@ SPIRLOOM_C_API spirloom_status spirloom_model_output_bytes(const spirloom_model*
                                                            spirloom_const_bytes* bytes,
                                                            spirloom_error** error);
 
+// From now on runs take input i from, or put output i into, the `size` bytes of the application's
+// at `data`, which the device then copies alone and which must stay; what
+// spirloom_model_input_bytes() and spirloom_model_output_bytes() hold then means nothing. Address
+// and size are multiples of the device's minImportedHostPointerAlignment (4096 is enough nearly
+// everywhere). NULL ends it. Fail with SPIRLOOM_INVALID_ARGUMENT for memory that is smaller than
+// the tensor, at the next run also when a resize made the tensor larger; with SPIRLOOM_BUSY during
+// a run; with SPIRLOOM_UNSUPPORTED unless the runtime has VK_EXT_external_memory_host
+// (spirloom_runtime_options.import_host_memory). For buffers of the application's:
+// spirloom_vulkan.h.
+SPIRLOOM_C_API spirloom_status spirloom_model_bind_input_memory(spirloom_model* model, size_t i,
+                                                                const void* data, size_t size,
+                                                                spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_bind_output_memory(spirloom_model* model, size_t i,
+                                                                 void* data, size_t size,
+                                                                 spirloom_error** error);
+
 // A run that was started. It counts as its model for threads, and keeps what it needs of it.
 typedef struct spirloom_pending_run spirloom_pending_run;
 
 // Starts a run and returns at once; copies the inputs first, or takes those that are there, as
 // spirloom_model_run() does. One run of a model is in flight at a time: fails with
-// SPIRLOOM_INVALID_ARGUMENT before the last one has been waited for.
+// SPIRLOOM_BUSY before the last one has been waited for.
 SPIRLOOM_C_API spirloom_status spirloom_model_submit(spirloom_model* model,
                                                      const spirloom_const_bytes* inputs,
                                                      size_t input_count, spirloom_pending_run** run,
@@ -453,11 +542,18 @@ SPIRLOOM_C_API spirloom_status spirloom_pending_run_is_done(const spirloom_pendi
                                                             bool* done, spirloom_error** error);
 // Waits for the end, any number of times, and copies the outputs like spirloom_model_run(). Fails
 // with SPIRLOOM_DEVICE_LOST; where outputs are given, with SPIRLOOM_INVALID_ARGUMENT for other
-// counts and sizes and when the model has run again meanwhile.
+// counts and sizes, with SPIRLOOM_BUSY when the model has run again meanwhile.
 SPIRLOOM_C_API spirloom_status spirloom_pending_run_wait(spirloom_pending_run* run,
                                                          const spirloom_bytes* outputs,
                                                          size_t output_count,
                                                          spirloom_error** error);
+
+// Waits for at most `timeout_ns` nanoseconds (rounded up to what the device can tell; 0 only
+// looks). *ended is false when the run has not ended by then; it goes on, and may be waited for
+// again.
+SPIRLOOM_C_API spirloom_status spirloom_pending_run_wait_for(spirloom_pending_run* run,
+                                                             uint64_t timeout_ns, bool* ended,
+                                                             spirloom_error** error);
 
 // ---- Profiles ----------------------------------------------------------------------------------
 
@@ -477,7 +573,7 @@ typedef struct spirloom_dispatch_info {
 typedef struct spirloom_profile spirloom_profile;
 
 // The dispatches of the last run that was waited for, in order. Fails with
-// SPIRLOOM_INVALID_ARGUMENT during a run.
+// SPIRLOOM_BUSY during a run.
 SPIRLOOM_C_API spirloom_status spirloom_model_profile(const spirloom_model* model,
                                                       spirloom_profile** profile,
                                                       spirloom_error** error);

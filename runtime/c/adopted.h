@@ -1,0 +1,16 @@
+// An application's Vulkan device, as the C++ API takes it.
+#ifndef SPIRLOOM_RUNTIME_C_ADOPTED_H_
+#define SPIRLOOM_RUNTIME_C_ADOPTED_H_
+
+#include "spirloom/spirloom_vulkan.h"
+#include "spirloom/status.h"
+#include "spirloom/vulkan.h"
+
+namespace spirloom::c {
+
+// Refers to the caller's features and extensions.
+Result<AdoptedDevice> ReadAdopted(const spirloom_adopted_device* adopted);
+
+}  // namespace spirloom::c
+
+#endif  // SPIRLOOM_RUNTIME_C_ADOPTED_H_

@@ -1,0 +1,72 @@
+#include "runtime/c/callbacks.h"
+
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "runtime/c/device.h"
+#include "runtime/c/enums.h"
+
+namespace spirloom::c {
+namespace {
+
+// The work of one parallel_for(), and what it threw first.
+class Work {
+ public:
+  explicit Work(const std::function<void(size_t)>& work) : work_(work) {}
+
+  // A spirloom_work; `self` is a Work.
+  static void Do(size_t i, void* self) noexcept { static_cast<Work*>(self)->Do(i); }
+
+  void ThrowWhatWasThrown() const {
+    if (thrown_ != nullptr) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  void Do(size_t i) noexcept {
+    try {
+      work_(i);
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (thrown_ == nullptr) thrown_ = std::current_exception();
+    }
+  }
+
+  const std::function<void(size_t)>& work_;
+  std::mutex mutex_;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace
+
+std::function<bool(const DeviceInfo&)> Accept(const spirloom_runtime_options& options) {
+  if (options.accept == nullptr) return {};
+  return [accept = options.accept, data = options.accept_data](const DeviceInfo& device) {
+    const DeviceView view(device);
+    const spirloom_device_info info = view.Info();
+    return accept(&info, data);
+  };
+}
+
+LogCallback Log(const spirloom_runtime_options& options) {
+  if (options.log == nullptr) return {};
+  return [log = options.log, data = options.log_data](LogLevel level, std::string_view message) {
+    try {
+      log(ToC(level), std::string(message).c_str(), data);
+    } catch (const std::bad_alloc&) {
+    }
+  };
+}
+
+ParallelForCallback ParallelFor(const spirloom_runtime_options& options) {
+  if (options.parallel_for == nullptr) return {};
+  return [run = options.parallel_for, data = options.parallel_for_data](
+             size_t count, const std::function<void(size_t)>& work) {
+    Work given(work);
+    run(count, Work::Do, &given, data);
+    given.ThrowWhatWasThrown();
+  };
+}
+
+}  // namespace spirloom::c

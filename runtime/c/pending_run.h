@@ -1,0 +1,12 @@
+// What the C API's pending runs are.
+#ifndef SPIRLOOM_RUNTIME_C_PENDING_RUN_H_
+#define SPIRLOOM_RUNTIME_C_PENDING_RUN_H_
+
+#include "spirloom/pending_run.h"
+#include "spirloom/spirloom.h"
+
+struct spirloom_pending_run {
+  spirloom::PendingRun run;
+};
+
+#endif  // SPIRLOOM_RUNTIME_C_PENDING_RUN_H_
