@@ -44,6 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(!cases.status().message().empty(), "an error says what it is");
     return 0;
   }
-  for (const schema::Case* test : *cases->pack().cases()) ReadCase(*test);
+  for (const schema::Case* test : cases->cases()) ReadCase(*test);
   return 0;
 }

@@ -204,8 +204,8 @@ void AddCasePack(const Seeds& seeds) {
   builder.ForceVectorAlignment(data.size(), 1, 64);
   const auto graph = builder.CreateVector(data);
   const auto text = builder.CreateString("relu_f32_buffer/one");
-  const auto tolerances =
-      builder.CreateVector(std::vector{spirloom::schema::CreateTolerance(builder, 1e-5, 1e-5)});
+  const std::vector<spirloom::schema::Tolerance> close{{1e-5, 1e-5, /*signed_zero=*/false}};
+  const auto tolerances = builder.CreateVectorOfStructs(close);
   const std::vector<flatbuffers::Offset<spirloom::schema::Case>> cases = {
       spirloom::schema::CreateCase(builder, text, text, text, text, /*storage=*/1, graph, inputs,
                                    inputs, tolerances)};

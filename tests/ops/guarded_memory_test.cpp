@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "runtime/vulkan/command_buffer.h"
@@ -29,7 +31,8 @@ class GuardedMemoryTest : public DeviceTest {
     for (const int64_t size : shape) tensor.size *= static_cast<size_t>(size);
     GuardedMemory watch(device(), value);
     {
-      graph::TensorStore store(device(), plan, &watch);
+      graph::TensorStore store(device(), plan, std::make_shared<graph::MemoryBudget>(UINT64_MAX),
+                               &watch);
       const std::array<uint32_t, 1> tensors{0};
       EXPECT_TRUE(store.Allocate(tensors, vulkan::MemoryUse::kDevice).ok());
       if (use)
