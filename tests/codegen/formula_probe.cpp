@@ -72,7 +72,7 @@ int PrintValues(std::span<const std::byte> bytes) {
   args[8].tensor = &gone;
   args[9].tensors = xs;
   const Call call{args, {}};
-  for (ByteReader in(bytes); in.remaining() > 0;) {
+  for (pack::ByteReader in(bytes); in.remaining() > 0;) {
     const Formula formula = in.Counted();
     const auto facts = CheckFormula(formula, {infos, {}, 0});
     if (!facts.ok()) return Fail(facts.status());
