@@ -89,6 +89,8 @@ def _kernel(template: str, old: _Spec, kernel: Mapping, span: range) -> Iterator
             continue
         if named["template"].key.position.line - 1 == i:
             line = _replaced(line, named["template"].value, template)
+        if kernel.position.line - 1 == i and extra > 0:
+            line = " " * (extra + 2) + line[extra + 2 :]  # without the dash of a list's item
         yield line[extra:]
 
 
