@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -67,7 +68,7 @@ struct State {
   const char* failed = nullptr;
   std::multiset<std::pair<int, uint64_t>> live;  // kinds of objects and their handles
   size_t wrongly_destroyed = 0;
-  VkInstance instance = VK_NULL_HANDLE;  // the last one
+  std::map<std::string_view, PFN_vkVoidFunction> real;  // the loader's: they serve all devices
   VkDevice device = VK_NULL_HANDLE;
 };
 State state;
@@ -85,12 +86,14 @@ PFN_vkGetInstanceProcAddr RealLoader() {
   return get;
 }
 
-// The real function. Those of the loader, not of a device, serve all devices.
 template <typename Function>
 Function Real(const char* name) {
   const bool global = std::string_view(name) == "vkCreateInstance";
-  return reinterpret_cast<Function>(RealLoader()(global ? nullptr : state.instance, name));
+  return reinterpret_cast<Function>(global ? RealLoader()(nullptr, name) : state.real.at(name));
 }
+
+// Fills State::real through the first instance.
+void FindReal(VkInstance instance);
 
 bool MayLose(std::string_view name) {
   return std::find(kMayLose.begin(), kMayLose.end(), name) != kMayLose.end();
@@ -104,7 +107,10 @@ std::optional<VkResult> FailureOf(const char* name) {
   const bool losing = fault.code == VK_ERROR_DEVICE_LOST;
   if (losing && !MayLose(name)) return std::nullopt;
   if (losing && state.failed != nullptr) return fault.code;
-  if (*fault.only != '\0' && std::string_view(fault.only) != name) return std::nullopt;
+  if (*fault.only != '\0' && std::string_view(fault.only) != name &&
+      std::string_view(fault.also) != name) {
+    return std::nullopt;
+  }
   ++state.calls;
   if (state.calls < fault.first || state.calls - fault.first >= fault.count) return std::nullopt;
   if (state.failed == nullptr) state.failed = name;
@@ -152,7 +158,7 @@ struct Failing<kKind, kName, VkResult(VKAPI_PTR*)(Args...)> {
       if (result == VK_SUCCESS) {
         const std::scoped_lock lock(state.mutex);
         state.live.emplace(kKind, NumberOf(*object));
-        if constexpr (kKind == k_vkCreateInstance) state.instance = *object;
+        if constexpr (kKind == k_vkCreateInstance) FindReal(*object);
         if constexpr (kKind == k_vkCreateDevice) state.device = *object;
       }
     }
@@ -203,13 +209,14 @@ const Wrapper kWrappers[] = {
    reinterpret_cast<PFN_vkVoidFunction>(&Failing<kNone, kName_##function, PFN_##function>::Call)},
     CREATORS(PAIR) OTHERS(SINGLE)};
 
+constexpr const char* kGetDevice = "vkGetDeviceProcAddr";
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstance(VkInstance instance, const char* name);
 
 // `real`, or what stands before it.
 PFN_vkVoidFunction Wrapped(PFN_vkVoidFunction real, std::string_view name) {
   if (real == nullptr) return nullptr;
-  if (name == "vkGetDeviceProcAddr") return reinterpret_cast<PFN_vkVoidFunction>(&GetDevice);
+  if (name == kGetDevice) return reinterpret_cast<PFN_vkVoidFunction>(&GetDevice);
   if (name == "vkGetInstanceProcAddr") return reinterpret_cast<PFN_vkVoidFunction>(&GetInstance);
   for (const Wrapper& wrapper : kWrappers) {
     if (name == wrapper.name) return wrapper.function;
@@ -218,11 +225,19 @@ PFN_vkVoidFunction Wrapped(PFN_vkVoidFunction real, std::string_view name) {
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name) {
-  return Wrapped(Real<PFN_vkGetDeviceProcAddr>("vkGetDeviceProcAddr")(device, name), name);
+  return Wrapped(Real<PFN_vkGetDeviceProcAddr>(kGetDevice)(device, name), name);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetInstance(VkInstance instance, const char* name) {
   return Wrapped(RealLoader()(instance, name), name);
+}
+
+void FindReal(VkInstance instance) {
+  if (!state.real.empty()) return;
+  for (const Wrapper& wrapper : kWrappers) {
+    state.real[wrapper.name] = RealLoader()(instance, wrapper.name);
+  }
+  state.real[kGetDevice] = RealLoader()(instance, kGetDevice);
 }
 
 const VulkanFaults kFaults = {.set =

@@ -17,6 +17,7 @@ struct Fault {
                           // the functions that may return it
   uint64_t count = 1;     // how many
   const char* only = "";  // a function's name: others do not count and do not fail
+  const char* also = "";  // with `only`, another function that does
   VkResult code = VK_ERROR_OUT_OF_HOST_MEMORY;  // a lost device stays so until Clear()
 };
 

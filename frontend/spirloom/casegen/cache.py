@@ -20,12 +20,14 @@ MAKERS = (
     "codegen",
     "spirloom_schema",
     "spirloom.casegen",
+    "spirloom.constants_file",
     "spirloom.errors",
     "spirloom.graph_file",
     "spirloom.interval",
     "spirloom.ir",
     "spirloom.schema_bindings",
     "spirloom.sizes",
+    "spirloom.text",
 )
 
 
