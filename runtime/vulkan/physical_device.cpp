@@ -33,6 +33,8 @@ const char* TypeName(VkPhysicalDeviceType type) {
 }
 
 // The place of a device's type in the order of preference.
+constexpr int kRanks = 4;
+
 int Rank(const VkPhysicalDeviceProperties& properties) {
   switch (properties.deviceType) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
@@ -240,19 +242,23 @@ Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance
   if (!handles.ok()) return std::move(handles).status();
   std::vector<PhysicalDevice> devices;
   Status failure;
-  for (VkPhysicalDevice handle : *handles) {
-    Result<PhysicalDevice> device = DescribeDevice(instance, handle);
-    if (device.ok()) {
-      devices.push_back(std::move(device).value());
-      continue;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (VkPhysicalDevice handle : *handles) {
+      VkPhysicalDeviceProperties properties;
+      instance.fn().vkGetPhysicalDeviceProperties(handle, &properties);
+      if (Rank(properties) != rank) continue;
+      Result<PhysicalDevice> device = DescribeDevice(instance, handle);
+      if (device.ok()) {
+        devices.push_back(std::move(device).value());
+        continue;
+      }
+      failure = std::move(device).status();
+      instance.host().Say(
+          LogLevel::kWarning,
+          {"A device that does not describe itself is left out: ", failure.message()});
     }
-    failure = std::move(device).status();
-    instance.host().Say(LogLevel::kWarning, {"A device that does not describe itself is left out: ",
-                                             failure.message()});
   }
   if (devices.empty() && !failure.ok()) return failure;
-  std::ranges::stable_sort(devices, {},
-                           [](const PhysicalDevice& device) { return Rank(device.properties); });
   return devices;
 }
 

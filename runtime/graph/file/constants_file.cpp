@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/graph/file/graph.h"
 
 namespace spirloom::graph {
@@ -23,16 +24,6 @@ uint64_t LittleEndian(std::span<const std::byte> bytes) {
     value |= std::to_integer<uint64_t>(bytes[i]) << (8 * i);
   }
   return value;
-}
-
-std::string Hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<size_t>(byte >> 4)];
-    text += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
-  }
-  return text;
 }
 
 }  // namespace
@@ -54,7 +45,7 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
     return InvalidFile({"Graph does not tell the digest of the constants in its file ", Quote(name),
                         ". Import the model again."});
   }
-  const auto wanted = std::as_bytes(std::span(source.constants_digest()->data(), kDigestBytes));
+  const std::span wanted(source.constants_digest()->data(), kDigestBytes);
   const size_t size = file.size() - std::min(kFooterBytes, file.size());
   const auto footer = file.subspan(size);
   if (footer.size() < kFooterBytes || std::memcmp(footer.data(), kMagic.data(), kSizeAt) != 0 ||
@@ -62,7 +53,7 @@ Result<std::span<const std::byte>> ConstantSection(const schema::Graph& source,
     return InvalidFile({"Constants file ", Quote(name), " of ", file.size(),
                         " bytes is damaged or cut short. Import the model again."});
   }
-  const auto found = footer.subspan(kDigestAt, kDigestBytes);
+  const std::span found(reinterpret_cast<const uint8_t*>(footer.data()) + kDigestAt, kDigestBytes);
   if (std::memcmp(found.data(), wanted.data(), kDigestBytes) != 0) {
     return InvalidFile({"Graph and constants file ", Quote(name),
                         " do not belong together: the graph was written with constants of the "

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
+
+#include "runtime/base/sorted_order.h"
 
 namespace spirloom::graph {
 
 LifetimeIndex::LifetimeIndex(std::span<const MemoryRequest> requests)
-    : requests_(requests),
-      by_first_(requests.size()),
-      rank_(requests.size()),
-      leaves_(std::bit_ceil(requests.size())) {
-  std::iota(by_first_.begin(), by_first_.end(), size_t{0});
-  std::stable_sort(by_first_.begin(), by_first_.end(),
-                   [&](size_t a, size_t b) { return requests[a].first < requests[b].first; });
+    : requests_(requests), rank_(requests.size()), leaves_(std::bit_ceil(requests.size())) {
+  std::vector<uint64_t> firsts;
+  for (const MemoryRequest& request : requests) firsts.push_back(request.first);
+  by_first_ = SortedOrder(firsts);
   for (size_t i = 0; i < by_first_.size(); ++i) rank_[by_first_[i]] = i;
   ends_.assign(2 * leaves_, 0);
 }

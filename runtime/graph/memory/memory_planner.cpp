@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/sorted_order.h"
 #include "runtime/graph/memory/lifetime_index.h"
 
 namespace spirloom::graph {
@@ -167,11 +168,9 @@ MemoryPlan PlanNaively(std::span<const MemoryRequest> requests, uint64_t max_blo
 }
 
 std::vector<size_t> LargestFirst(std::span<const MemoryRequest> requests) {
-  std::vector<size_t> order(requests.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return requests[a].size > requests[b].size; });
-  return order;
+  std::vector<uint64_t> sizes;
+  for (const MemoryRequest& request : requests) sizes.push_back(~uint64_t{request.size});
+  return SortedOrder(sizes);
 }
 
 MemoryPlan PlanInOrder(std::span<const MemoryRequest> requests, uint64_t max_block,

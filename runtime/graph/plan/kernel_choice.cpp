@@ -39,8 +39,8 @@ bool TensorsFit(const ops::KernelInfo& kernel, const ops::Call& call, Storage st
 
 Status CheckAgreement(const ops::KernelInfo& kernel, const ops::Variant& variant) {
   const pack::VariantRow& row = *variant.row;
-  if (row.binding_count == kernel.operands.size() && row.push_bytes == kernel.push_bytes &&
-      row.constant_count == kernel.constants.size()) {
+  if (!kernel.operands.empty() && row.binding_count == kernel.operands.size() &&
+      row.push_bytes == kernel.push_bytes && row.constant_count == kernel.constants.size()) {
     return Status();
   }
   return Error(StatusCode::kInternal, {"Variant ", variant.name,

@@ -89,6 +89,9 @@ TEST(CheckOp, EveryKernelWritesEveryOutput) {
   EXPECT_THAT(Refusal(op), StartsWith("Output 0 of 1 is written by no operand.\n"
                                       " - While checking the kernel 'second'."));
   op = GoodOp();
+  op.kernels.push_back({"left_out", {}});
+  EXPECT_TRUE(Open({{op}}).ok());
+  op = GoodOp();
   op.kernels[0].operands[1].access = Access::kRead;
   EXPECT_THAT(Refusal(op), HasSubstr("Output 0 of 1 is written by no operand."));
   op.kernels[0].operands[1].access = Access::kReadWrite;
