@@ -24,8 +24,9 @@ VkDeviceSize BufferSizeFor(const Device& device, VkDeviceSize size);
 // How many bytes a view of texels of a whole tensor of `size` bytes shows, of `available` ones.
 VkDeviceSize TexelViewSize(VkDeviceSize size, VkDeviceSize available);
 
-// The bindings to make a pipeline of `module` with: `bindings`, or, where the device prefers texels,
-// those of the module after its reads of buffers became fetches (runtime/pack/texel_reads.h).
+// The bindings to make a pipeline of `module` with: `bindings`, or, where the device prefers
+// texels, those of the module after its reads of buffers became fetches
+// (runtime/pack/texel_reads.h).
 std::vector<pack::BindingType> BindingsFor(const Device& device, std::vector<uint32_t>& module,
                                            std::span<const pack::BindingType> bindings);
 

@@ -197,15 +197,13 @@ TEST_F(ModelTest, IndependentBranchesHaveNoBarrierBetweenThem) {
   Result<Model> branches = Load(file);
   ASSERT_TRUE(branches.ok());
   EXPECT_EQ(branches->stats().dispatches, 3u);
-  const std::string& type = runtime_->device().type;
-  const bool unified = type == "integrated" || type == "cpu";
-  EXPECT_EQ(branches->stats().barriers, unified ? 0u : 2u);
+  EXPECT_EQ(branches->stats().barriers, 0u);
   const uint32_t joined =
       AddNode(file, "aten.add.Tensor", AddArgs(file.outputs[0], file.outputs[1]), {4, 4});
   file.outputs = {joined, file.outputs[2]};
   Result<Model> join = Load(file);
   ASSERT_TRUE(join.ok());
-  EXPECT_EQ(join->stats().barriers, unified ? 1u : 3u);
+  EXPECT_EQ(join->stats().barriers, 1u);
 }
 
 }  // namespace

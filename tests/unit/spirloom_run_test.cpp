@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "tools/common/table.h"
 #include "tools/spirloom-run/inputs.h"
 #include "tools/spirloom-run/npy.h"
 #include "tools/spirloom-run/options.h"
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
-#include "tools/common/table.h"
 #include "tools/spirloom-run/tune_report.h"
 
 namespace spirloom::run {
