@@ -1,4 +1,4 @@
-"""Includes go one way: docs/architecture.md names the rooms, rooms.py says what each may include."""
+"""Includes go one way: rooms.py says what each room of docs/architecture.md may include."""
 
 import pytest
 

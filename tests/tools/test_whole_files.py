@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import resource
 import signal
@@ -52,9 +51,15 @@ def test_eight_processes_share_a_cache(spirloom_run: Program, add_model: AddMode
     cache = add_model.folder / "cache"
     processes = [
         subprocess.Popen(
-            command(spirloom_run, add_model, "--output-dir", add_model.folder / f"out{i}",
-                    "--cache-dir", cache)
-        )  # fmt: skip
+            command(
+                spirloom_run,
+                add_model,
+                "--output-dir",
+                add_model.folder / f"out{i}",
+                "--cache-dir",
+                cache,
+            )
+        )
         for i in range(8)
     ]
     assert [process.wait() for process in processes] == [0] * 8
@@ -75,13 +80,16 @@ def test_a_limit_on_the_size_of_files(
     (good,) = out.glob("*.npy")
     before = good.read_bytes()
     done = subprocess.run(
-        run, capture_output=True, text=True, check=False,
+        run,
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )  # fmt: skip
+    )
     assert done.returncode == 2
     assert f"'{good}' cannot be written: File too large." in done.stderr
     assert good.read_bytes() == before
-    assert os.listdir(out) == [good.name]
+    assert [file.name for file in Path(out).iterdir()] == [good.name]
 
 
 def test_a_full_standard_output(

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from codegen import Library, Op
-from codegen.yaml_reader import SourceFile, read_text
 from codegen.regular_file import replaced
+from codegen.yaml_reader import SourceFile, read_text
 from spirloom.casegen import case_pack
 from spirloom.casegen.make import cases_of
 
