@@ -9,20 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
+from torch import nn
 
 from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, model, node, ops, random
-
-pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
-
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
 
 CELLS: dict[str, Callable[..., Any]] = {
     "lstm": nn.LSTM,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import torchvision
 from spirloom.ir import Array
 from spirloom.ops import OpLibrary
 
@@ -32,7 +34,6 @@ def test_dft(
 
 
 def test_stft_with_a_window(library: OpLibrary, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
     x, window = random(2, 100), np.hanning(16).astype(np.float32)
     constants: dict[str, Array] = {"step": np.array(5, np.int64), "window": window}
     made = model(
@@ -51,8 +52,6 @@ def test_stft_with_a_window(library: OpLibrary, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("aligned", [False, True])
 def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool) -> None:
-    torchvision = pytest.importorskip("torchvision")
-    torch = pytest.importorskip("torch")
     x = random(2, 3, 6, 8)
     # Inside, partly beyond the image, far beyond it, and smaller than one element.
     boxes = np.array([[2, 2, 9, 7], [-6, -4, 6, 8], [12, 3, 30, 20], [4, 4, 4.2, 4.3]], np.float32)

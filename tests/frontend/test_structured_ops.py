@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from onnx import NodeProto, TensorProto, helper
 from spirloom.ir import Array
 from spirloom.ops import OpLibrary
@@ -15,7 +16,6 @@ from spirloom.ops import OpLibrary
 from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, model, node, ops, random
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch).")
 functional = torch.nn.functional
 
 # Name → node, shape of x, constants, the operators it becomes, and the same in PyTorch.

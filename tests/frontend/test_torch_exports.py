@@ -9,19 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from spirloom.ir import Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
+from torch import nn
+from torch.nn import functional
 
 from tests.frontend import reference_run
-
-pytest.importorskip("torch")
-
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn import functional  # noqa: E402
 
 
 class Calls(nn.Module):  # type: ignore[misc]

@@ -26,7 +26,7 @@ from spirloom.varying.specialize import specialize
 
 from codegen.flatbuffer import MalformedBuffer
 from codegen.select.select import Selectors, select
-from tests.frontend import models, reference_run
+from tests.frontend import models, reference_run, varying_models
 from tests.frontend.models import node
 
 BATCH, SEQ, HEIGHT = Symbol("batch", 1, 8), Symbol("seq", 1, 40), Symbol("height", 9, 30)
@@ -71,8 +71,7 @@ def grid(symbols: Sequence[Symbol], *sizes: Sequence[int]) -> list[dict[str, int
 
 def test_language_model(library: OpLibrary, tmp_path: Path) -> None:
     """Batch and length through embeddings, a causal mask, attention and views."""
-    exports = pytest.importorskip("tests.frontend.varying_models", reason="PyTorch is needed")
-    path = exports.export_language(tmp_path / "language.onnx")
+    path = varying_models.export_language(tmp_path / "language.onnx")
     graph = varying(path, library, [BATCH, SEQ])
     assert list(map(str, graph.inputs[0].shape)) == ["batch", "seq"]
     assert list(map(str, graph.outputs[0].shape)) == ["batch", "seq", "7"]
@@ -81,8 +80,7 @@ def test_language_model(library: OpLibrary, tmp_path: Path) -> None:
 
 
 def test_convolutional_model(library: OpLibrary, tmp_path: Path) -> None:
-    exports = pytest.importorskip("tests.frontend.varying_models", reason="PyTorch is needed")
-    path = exports.export_convolutional(tmp_path / "images.onnx")
+    path = varying_models.export_convolutional(tmp_path / "images.onnx")
     graph = varying(path, library, [BATCH, HEIGHT])
     for sizes in grid([BATCH, HEIGHT], range(1, 9), (9, 10, 16, 29, 30)):
         agree(path, library, graph, sizes)
@@ -190,8 +188,7 @@ def test_damaged_sizes_are_refused() -> None:
 
 def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None:
     """A graph of any size selects no more than the one whose sizes vary."""
-    exports = pytest.importorskip("tests.frontend.varying_models", reason="PyTorch is needed")
-    path = exports.export_language(tmp_path / "language.onnx")
+    path = varying_models.export_language(tmp_path / "language.onnx")
     graph_file.save(varying(path, library, [BATCH, SEQ]), tmp_path / "varying.slg")
     kept = select(reference_run.LIBRARY, Selectors(models=(tmp_path / "varying.slg",)))
     for sizes in grid([BATCH, SEQ], (1, 5, 8), (1, 2, 7, 24, 40)):

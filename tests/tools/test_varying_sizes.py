@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 from spirloom.cli import main
 
-from tests.tools.programs import Program
-
-pytest.importorskip("torch")
-
-from tests.frontend.varying_models import (  # noqa: E402
+from tests.frontend.varying_models import (
     export_convolutional,
     export_language,
 )
+from tests.tools.programs import Program
 
 STORAGES = ("buffer", "texture3d")
 
