@@ -58,8 +58,9 @@ def _held(limits: tuple[float, float], dtype: DType) -> tuple[float, float]:
         return max(limits[0], float(ends.min)), min(limits[1], float(ends.max))
     largest = np.finfo(dtype.numpy).max
     low, high = np.clip(limits, -largest, largest).astype(dtype.numpy)
-    low = np.nextafter(low, high) if low < limits[0] else low
-    high = np.nextafter(high, low) if high > limits[1] else high
+    # As Python's numbers: against a NumPy scalar the limit would be rounded first.
+    low = np.nextafter(low, high) if float(low) < limits[0] else low
+    high = np.nextafter(high, low) if float(high) > limits[1] else high
     return float(low), float(high)
 
 
