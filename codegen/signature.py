@@ -185,7 +185,7 @@ def _check(scalar: Scalar, scope: Scope) -> Check:
         left, right = condition.operands
         if left.kind is right.kind is Kind.INT:
             sides = (left, right)
-    return Check(scalar.text, condition, sides)
+    return Check(scalar.text, condition, sides, scalar.position)
 
 
 def _outputs(fields: Fields, scope: Scope) -> Iterator[Output]:
