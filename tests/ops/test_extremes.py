@@ -37,9 +37,7 @@ def extremes(
     specs, templates = folder / "specs", folder / "templates"
     for path in (specs, templates):
         path.mkdir()
-    (specs / "pick.yaml").write_text(
-        SPEC.format(reference=reference, domain=domain, dtype=dtype)
-    )
+    (specs / "pick.yaml").write_text(SPEC.format(reference=reference, domain=domain, dtype=dtype))
     (templates / "pick.glsl.j2").write_text("{# No params. #}\nvoid main() {}\n")
     cases = cases_of(load_library([specs], [templates]).ops["test.pick"])
     return {case.variant or "": case for case in cases if case.id.endswith("_extremes")}

@@ -68,7 +68,8 @@ def _between(
     random: np.random.Generator, shape: tuple[int, ...], dtype: DType, low: float, high: float
 ) -> Array:
     if dtype.is_float:
-        return random.uniform(*np.clip((low, high), -_LARGE[-1], _LARGE[-1]), shape)
+        limit = _LARGE[-1]
+        return random.uniform(max(low, -limit), min(high, limit), shape)
     return random.integers(int(low), int(high), shape, endpoint=True)
 
 
