@@ -17,6 +17,7 @@
 #include "runtime/session/runtime_state.h"
 #include "runtime/vulkan/buffer.h"
 #include "tests/unit/runtime/device_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom {
 namespace {
@@ -61,7 +62,7 @@ TEST_F(RuntimeTest, RefusesAnUnknownDevice) {
   const Status status = Runtime::Create({.device = "no such GPU", .cache_dir = "none"}).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("'no such GPU'"));
-  EXPECT_THAT(status.message(), HasSubstr("0: " + (*ListDevices())[0].name));
+  EXPECT_THAT(status.message(), HasSubstr("0: " + ValueOf(ListDevices())[0].name));
 }
 
 TEST_F(RuntimeTest, EnvironmentNamesADeviceUnlessTheOptionDoes) {
