@@ -7,6 +7,8 @@
 #include <array>
 #include <random>
 
+#include "tests/value_of.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -166,7 +168,7 @@ TEST(MemoryPlanner, RandomLifetimesNeverOverlap) {
     Result<MemoryPlan> plan = PlanMemory(requests, max_block);
     ASSERT_TRUE(plan.ok());
     ExpectValid(requests, *plan, max_block);
-    EXPECT_EQ(PlanMemory(requests, max_block)->slots, plan->slots);
+    EXPECT_EQ(ValueOf(PlanMemory(requests, max_block)).slots, plan->slots);
     planned += plan->planned_bytes;
     naive += plan->naive_bytes;
   }
