@@ -244,6 +244,21 @@ TEST(Lowering, InputsConstantsAndRepeatedOutputsAreCopied) {
   }
 }
 
+// What lies between may be larger: that is for the device to say.
+TEST(Lowering, InputsAndOutputsAreSizesThatTheHostCounts) {
+  Builder model;
+  const uint32_t x = model.Input("x", {(uint64_t{1} << 30) + 3});
+  model.file.outputs = {x};
+  const Result<Plan> plan = LowerFile(model.file);
+  if (sizeof(size_t) > 4) {
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    return;
+  }
+  EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(plan.status().message(),
+              HasSubstr("Input 'x' takes 4294967308 bytes, more than this host of 32 bits"));
+}
+
 TEST(Lowering, DeadNodesAreDropped) {
   Builder b;
   const uint32_t x = b.Input("x", {3});

@@ -183,7 +183,8 @@ MemoryPlan PlanInOrder(std::span<const MemoryRequest> requests, uint64_t max_blo
 // The request that ends last in the largest block: had it found a place earlier, the block could
 // be smaller.
 size_t Topmost(std::span<const MemoryRequest> requests, const MemoryPlan& plan) {
-  const auto largest = std::ranges::max_element(plan.block_size) - plan.block_size.begin();
+  const auto largest =
+      static_cast<uint32_t>(std::ranges::max_element(plan.block_size) - plan.block_size.begin());
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
     if (slot.block == largest && slot.offset + requests[i].size == plan.block_size[slot.block]) {

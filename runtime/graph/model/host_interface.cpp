@@ -47,7 +47,7 @@ std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>
   for (uint32_t index : tensors) {
     const PlanTensor& tensor = plan.tensors[index];
     HostTensor& mapped = host.emplace_back();
-    mapped.size = tensor.size;
+    mapped.size = static_cast<size_t>(tensor.size);
     if (tensor.size == 0) continue;
     const vulkan::Buffer& buffer = *store.Find(index)->buffer;
     mapped.data = staging ? staging->mapped() + offset : buffer.mapped();
@@ -83,8 +83,9 @@ struct Interface {
     return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
   }
   bool NeedsCopies() const {
-    return staging != nullptr ||
-           std::ranges::any_of(bindings, [](const Binding& b) { return b.buffer != nullptr; });
+    return staging != nullptr || std::ranges::any_of(bindings, [](const Binding& b) {
+             return b.buffer != VK_NULL_HANDLE;
+           });
   }
 };
 

@@ -31,8 +31,9 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
     const graph::Tensor& tensor = graph.tensors[tensors[i]];
     const PlanTensor& found = plan.tensors[planned[i]];
     infos.push_back({tensor.name, tensor.dtype,
-                     Shape(found.desc.shape.begin(), found.desc.shape.end()), found.size,
-                     tensor.least, tensor.greatest, graph::DescribeDims(graph, tensor)});
+                     Shape(found.desc.shape.begin(), found.desc.shape.end()),
+                     static_cast<size_t>(found.size), tensor.least, tensor.greatest,
+                     graph::DescribeDims(graph, tensor)});
   }
   return infos;
 }

@@ -22,7 +22,7 @@ inline constexpr uint32_t kNoTensor = UINT32_MAX;
 struct PlanTensor {
   std::string name;
   ops::TensorDesc desc;  // with the storage
-  size_t size = 0;       // bytes when dense
+  uint64_t size = 0;     // bytes when dense
   // Its value is known at load: a constant of the file, or computed from such alone.
   bool is_constant = false;
   int32_t constant = -1;          // index into Graph::constants
@@ -33,7 +33,7 @@ struct PlanTensor {
 
   Storage storage() const { return desc.storage; }
   // What a buffer for it takes: kernels may read and write whole vectors of four.
-  uint64_t buffer_size() const { return (uint64_t{size} + 15) / 16 * 16; }
+  uint64_t buffer_size() const { return (size + 15) / 16 * 16; }
 };
 
 // What formulas say of one dispatch of a call.
