@@ -7,6 +7,7 @@ spirloom_add_shader_library(fake_shaders
   TEMPLATE_DIRS "${unit}/fake_library/templates")
 add_executable(graph_test
   "${unit}/barrier_tracker_test.cpp"
+  "${unit}/constant_pool_test.cpp"
   "${unit}/dispatch_test.cpp"
   "${unit}/fake_library/fake_library.cpp"
   "${unit}/graph_file_builder.cpp"

@@ -51,7 +51,7 @@ class Builder {
   }
   uint32_t Weight(const std::string& name, std::vector<uint64_t> shape) {
     size_t count = 1;
-    for (uint64_t dim : shape) count *= dim;
+    for (uint64_t dim : shape) count *= static_cast<size_t>(dim);
     return file.AddConstant<float>(name, std::move(shape), 0, std::vector<float>(count));
   }
   uint32_t Call(const std::string& op, std::vector<Arg> args, std::vector<uint64_t> shape,
@@ -160,6 +160,11 @@ TEST(Lowering, OpsWithoutTheStorageFallBack) {
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(NodesOf(*plan),
               ElementsAre("copy@buffer", "add@texture3d", "copy@texture3d", "sum@buffer"));
+  EXPECT_EQ(plan->fallbacks, 1U);
+  EXPECT_EQ(plan->first_fallback, "node 1 (test.sum) in a buffer, not in a texture3d");
+  plan = LowerFile(b.file, Storage::kBuffer);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->fallbacks, 0U);
 }
 
 TEST(Lowering, ViewsOfBuffersAlias) {

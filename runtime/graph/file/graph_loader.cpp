@@ -48,28 +48,6 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
   return graph;
 }
 
-// The constants file that the graph in `file`, mapped from `path`, names, if any.
-Result<std::optional<MappedFile>> OpenConstants(std::span<const std::byte> file,
-                                                const std::string& path) {
-  SPIRLOOM_TRY_ASSIGN(const std::span<const std::byte> buffer, FlatBufferPart(file));
-  SPIRLOOM_TRY_ASSIGN(const schema::Graph* source, Verify(buffer));
-  SPIRLOOM_TRY_ASSIGN(const std::string name, ConstantsFileName(*source));
-  std::optional<MappedFile> constants;
-  if (name.empty()) return constants;
-  const std::string folder = path.substr(0, path.find_last_of('/') + 1);
-  SPIRLOOM_TRY_ASSIGN(constants, MappedFile::Open(folder + name));
-  return constants;
-}
-
-Result<LoadedGraph> LoadMapped(MappedFile file, const std::string& path) {
-  LoadedGraph loaded{std::move(file), std::nullopt, {}};
-  SPIRLOOM_TRY_ASSIGN(loaded.constants_file, OpenConstants(loaded.file.bytes(), path));
-  std::optional<std::span<const std::byte>> constants;
-  if (loaded.constants_file) constants = loaded.constants_file->bytes();
-  SPIRLOOM_TRY_ASSIGN(loaded.graph, ParseGraph(loaded.file.bytes(), constants));
-  return loaded;
-}
-
 }  // namespace
 
 Result<Graph> ParseGraph(std::span<const std::byte> file,
@@ -102,9 +80,25 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
 
 Result<LoadedGraph> LoadGraphFile(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(MappedFile file, MappedFile::Open(path));
-  Result<LoadedGraph> loaded = LoadMapped(std::move(file), path);
-  if (!loaded.ok()) return std::move(loaded).status().While(Concat({"reading ", path}));
-  return loaded;
+  const std::string context = Concat({"reading ", path});
+  Result<std::span<const std::byte>> buffer = FlatBufferPart(file.bytes());
+  if (!buffer.ok()) return std::move(buffer).status().While(context);
+  Result<const schema::Graph*> source = Verify(*buffer);
+  if (!source.ok()) return std::move(source).status().While(context);
+  std::optional<MappedFile> constants_file;
+  std::optional<std::span<const std::byte>> constants;
+  Result<std::string> name = ConstantsFileName(**source);
+  if (!name.ok()) return std::move(name).status().While(context);
+  if (!name->empty()) {
+    const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+    Result<MappedFile> opened = MappedFile::Open(folder + *name);
+    if (!opened.ok()) return std::move(opened).status().While(context);
+    constants_file = std::move(opened).value();
+    constants = constants_file->bytes();
+  }
+  Result<Graph> graph = ParseGraph(file.bytes(), constants);
+  if (!graph.ok()) return std::move(graph).status().While(context);
+  return LoadedGraph{std::move(file), std::move(constants_file), std::move(graph).value()};
 }
 
 }  // namespace spirloom::graph

@@ -53,6 +53,12 @@ class RecordingBuilder {
                                           .max_dispatches = state_.limits.dispatches};
     SPIRLOOM_TRY_ASSIGN(plan_,
                         graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
+    if (plan_.fallbacks > 0) {
+      device().host().Say(LogLevel::kInfo,
+                          {"Another storage than asked for is used for ", plan_.fallbacks,
+                           " nodes, as theirs has no kernel or does not hold them; the first is ",
+                           plan_.first_fallback, "."});
+    }
     SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, state_.traits));
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);

@@ -116,7 +116,18 @@ class Lowering {
       if (aliased) return Status();
     }
     const Storage source = SourceStorage(call.args(), requested);
-    return calls_.Lower(call, StorageChoices(*op->op, source, requested), node.name);
+    const uint32_t output = call.outputs()[0];
+    SPIRLOOM_TRY(calls_.Lower(call, StorageChoices(*op->op, source, requested), node.name));
+    NoteStorage(calls_.tensor(output).storage(), requested);
+    return Status();
+  }
+
+  void NoteStorage(Storage chosen, Storage requested) {
+    if (chosen == requested) return;
+    Plan& plan = calls_.plan();
+    if (plan.fallbacks++ > 0) return;
+    plan.first_fallback =
+        Concat({calls_.node(), " in a ", Name(chosen), ", not in a ", Name(requested)});
   }
 
   // The arguments with tensors of the plan.
