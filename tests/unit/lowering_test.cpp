@@ -161,7 +161,7 @@ TEST(Lowering, OpsWithoutTheStorageFallBack) {
   EXPECT_THAT(NodesOf(*plan),
               ElementsAre("copy@buffer", "add@texture3d", "copy@texture3d", "sum@buffer"));
   EXPECT_EQ(plan->fallbacks, 1U);
-  EXPECT_EQ(plan->first_fallback, "node 1 (test.sum) in a buffer, not in a texture3d");
+  EXPECT_EQ(plan->first_fallback, "node 1 ('t2', test.sum) in a buffer, not in a texture3d");
   plan = LowerFile(b.file, Storage::kBuffer);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->fallbacks, 0U);
