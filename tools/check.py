@@ -1,4 +1,5 @@
-"""What `./dev check` runs: format, lint, types, generated files, Clang, sanitizers, fuzzing.
+"""What `./dev check` runs: format, lint, types, generated files, Clang, a host of 32 bits, every
+fault, sanitizers, fuzzing.
 
 Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
 `./dev check format lint`.
@@ -6,6 +7,7 @@ Every step runs even when an earlier one failed; the exit code is 1 if any did. 
 
 import argparse
 import filecmp
+import os
 import subprocess
 import sys
 import tempfile
@@ -80,6 +82,19 @@ def check_generated() -> bool:
     return False
 
 
+def check_host_32_bit() -> bool:
+    """The runtime for a host of 32 bits, under qemu."""
+    return run("ctest", "--preset", "release", "-R", "^package.cross_armhf$")
+
+
+def check_faults() -> bool:
+    """Each call of Vulkan that may fail fails once, with each of its errors."""
+    environment = os.environ | {"SPIRLOOM_FAULTS": "all", "GALLIVM_PERF": "nopt"}
+    program = ROOT / "build" / "release" / "bin" / "faults_test"
+    ran = subprocess.run([program, "--gtest_brief=1"], cwd=ROOT, env=environment, check=False)
+    return ran.returncode == 0
+
+
 def check_clang() -> bool:
     """Everything compiles with Clang, warnings being errors."""
     return run("./dev", "build", "clang")
@@ -101,6 +116,8 @@ STEPS: dict[str, Callable[[], bool]] = {
     "types": check_types,
     "generated": check_generated,
     "clang": check_clang,
+    "host_32_bit": check_host_32_bit,
+    "faults": check_faults,
     "sanitizers": check_sanitizers,
     "fuzz": check_fuzz,
 }

@@ -60,5 +60,7 @@ FILES = {
     "templates/glsl/binary.yaml": SIDECAR,
     "templates/glsl/binary.glsl.j2": TEMPLATE,
     "templates/glsl/rich.yaml": "params: {expr: null, scale: 2}\npush: {n: numel(y)}\n",
-    "templates/glsl/rich.glsl.j2": TEMPLATE.replace("t.a", "t.x"),
+    "templates/glsl/rich.glsl.j2": TEMPLATE.replace("t.a", "t.x").replace(
+        "void main() {", "void main() {\n  float all = B ? f + n : float(a) + K * F;"
+    ),
 }
