@@ -40,7 +40,7 @@ def load_case(
     kernels: Map[str, Kernel],
     shared: Map[str, CaseValue] | None = None,
 ) -> TestCase:
-    """One case of `tests`, or of a template's `test_shapes`: `shared` has what those do not give."""
+    """One case of `tests`, or of a template's `test_shapes`: `shared` adds args."""
     op_args = [arg for arg in op_args if arg.name not in (shared or {})]
     names = [arg.name for arg in op_args]
     fields = Fields.of(node, "a test case", (*names, *_LIMITS))

@@ -135,9 +135,7 @@ def _fits(match: re.Match[str]) -> bool:
     return not match["dtype"] and not match["optional"] and (list_text is None or base == "int")
 
 
-def _with_default(
-    arg: Arg, before: tuple[Arg, ...], text: str, scalar: Scalar, offset: int
-) -> Arg:
+def _with_default(arg: Arg, before: tuple[Arg, ...], text: str, scalar: Scalar, offset: int) -> Arg:
     value_text = text.strip()
     at = Scalar(scalar.at(offset + len(text) - len(text.lstrip())), value_text, False, True)
     if arg.type.is_tensor:

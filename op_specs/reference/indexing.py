@@ -46,7 +46,7 @@ def scatter_add(x: Array, dim: int, index: Indices, src: Array) -> Array:
 def scatter_reduce(
     x: Array, dim: int, index: Indices, src: Array, reduce: str, include_self: bool
 ) -> Array:
-    """x with src[p] combined at p with index[p] along dim, and with x's own element if it counts."""
+    """x with src[p] combined at p with index[p] along dim, and with x's element if it counts."""
     steps: dict[str, np.ufunc] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
     start = x
     if not include_self:

@@ -36,9 +36,7 @@ def batch_norm(
     return np.asarray(y if bias is None else y + per_channel(bias))
 
 
-def group_norm(
-    x: Array, weight: Array | None, bias: Array | None, group: int, eps: float
-) -> Array:
+def group_norm(x: Array, weight: Array | None, bias: Array | None, group: int, eps: float) -> Array:
     """Each image's groups of channels normalised with the biased variance."""
     if x.size == 0:
         return x

@@ -200,7 +200,9 @@ def test_a_required_list_may_not_be_empty(project: Project) -> None:
     project.spec("  alpha: float = 1.0\n", "  alpha: float = 1.0\n" + WINDOWED)
     project.spec("alpha: 0.5}", "alpha: 0.5, kernel_size: [2, 5]}")
     op = project.load().ops["aten.add.Tensor"]
-    with pytest.raises(EvalError, match=r"^Argument 'kernel_size' of aten.add.Tensor is missing\.$"):
+    with pytest.raises(
+        EvalError, match=r"^Argument 'kernel_size' of aten.add.Tensor is missing\.$"
+    ):
         op.complete({"a": tensor(2), "b": tensor(2), "kernel_size": ()})
 
 

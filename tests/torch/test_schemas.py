@@ -32,7 +32,7 @@ FEWER_OUTPUTS = {
     "aten.native_layer_norm": 1,
 }
 
-# What a spec may call PyTorch's types; `wider` of them only where a value stands for more than one.
+# What a spec may call PyTorch's types.
 _KINDS: dict[str, set[ArgType]] = {
     "Tensor": {ArgType.TENSOR},
     "List[Tensor]": {ArgType.TENSORS},
@@ -68,7 +68,7 @@ def differences(op: Op, name: str) -> Iterator[tuple[str, str]]:
     if places != sorted(places) and name == op.name:
         yield "", f"the order is {', '.join(arg.name for arg in bound)}"
     for arg in op.args:
-        if arg not in bound and (arg.required or name == op.name and arg.index < max(places)):
+        if arg not in bound and (arg.required or (name == op.name and arg.index < max(places))):
             yield arg.name, "is none of PyTorch's, but required or before one that is"
     outputs = len(schema_of(name).returns)
     if len(op.outputs) != FEWER_OUTPUTS.get(name, outputs):
@@ -105,7 +105,7 @@ def _type(given: Any) -> tuple[str, bool]:
 
 
 def _is_default(value: Any, arg: Arg) -> bool:
-    """Whether leaving an argument out means the same: None and no ints are the spec's to explain."""
+    """Whether leaving it out means the same; None and no ints are the spec's to explain."""
     if value is None or (value == [] and arg.length is not None):
         return not arg.required
     wanted = tuple(value) if isinstance(value, list) else value

@@ -69,7 +69,9 @@ FORMS: dict[str, Callable[..., Any]] = {
         functional.instance_norm(x, mean, var, w, b, own, eps=eps) if x.numel() else x
     ),
     "aten.linear": lambda x, w, b, *rest: _finished(functional.linear(x, w, b), *rest),
-    "aten.native_group_norm": lambda x, w, b, group, eps: functional.group_norm(x, group, w, b, eps),
+    "aten.native_group_norm": lambda x, w, b, group, eps: functional.group_norm(
+        x, group, w, b, eps
+    ),
     "aten.native_layer_norm": functional.layer_norm,
     "aten.rms_norm": _rms_norm,
     "aten.scaled_dot_product_attention": _attention,

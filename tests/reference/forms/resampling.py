@@ -41,9 +41,9 @@ def _scaled(op: Any) -> Callable[..., Any]:
 
 
 _SCALED = (
-    "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_bicubic2d "
-    "upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d "
-    "upsample_trilinear3d"
+    "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d "
+    "upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d "
+    "upsample_nearest2d upsample_nearest3d upsample_trilinear3d"
 ).split()
 
 FORMS: dict[str, Callable[..., Any]] = {
