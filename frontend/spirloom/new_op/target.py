@@ -109,7 +109,7 @@ def _added_arg(text: str) -> Arg:
     at = Position("--arg")
     words = [Scalar(at, part.strip(), False, True) for part in (name, given)]
     try:
-        arg = load_arg(Entry(words[0], words[1]), 0)
+        arg = load_arg(Entry(words[0], words[1]), ())
     except SpecError as error:
         (diagnostic,) = error.diagnostics
         raise ImportFailure(f"--arg '{text}': {diagnostic.message}") from error

@@ -5,8 +5,8 @@ from __future__ import annotations
 from spirloom.ir import Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.patterns import ADD, DIV, MUL
-from spirloom.passes.rewrite import Matcher, split_scalar
+from spirloom.passes.patterns import DIV, MUL
+from spirloom.passes.rewrite import ADD, Matcher, split_scalar
 
 LAYER_NORM = "aten.native_layer_norm"
 

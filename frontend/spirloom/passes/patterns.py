@@ -7,15 +7,21 @@ from math import sqrt
 from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.rewrite import Matcher, is_scalar, split_scalar
+from spirloom.passes.rewrite import (
+    ADD,
+    CLAMPS,
+    Matcher,
+    is_scalar,
+    limits,
+    split_scalar,
+)
 
-MUL, DIV, ADD = "aten.mul.Tensor", "aten.div.Tensor", "aten.add.Tensor"
-CLAMPS = ("aten.clamp", "aten.hardtanh")
+MUL, DIV = "aten.mul.Tensor", "aten.div.Tensor"
 
 
 def fuse_patterns(graph: Graph, library: OpLibrary) -> None:
     """Replaces each pattern's last node by one call; what becomes unused is removed."""
-    _bypass_relus(graph)
+    _bypass_relus(graph, library)
     for find, op in ((_silu, "aten.silu"), (_hardsigmoid, "aten.hardsigmoid"),
                      (_hardswish, "aten.hardswish"), (_gelu, "aten.gelu")):  # fmt: skip
         if not library.has(op):
@@ -28,14 +34,13 @@ def fuse_patterns(graph: Graph, library: OpLibrary) -> None:
         remove_dead_nodes(graph)
 
 
-def _bypass_relus(graph: Graph) -> None:
+def _bypass_relus(graph: Graph, library: OpLibrary) -> None:
     """clamp(relu(x), low, high) is clamp(x, low, high) where low ≥ 0: PyTorch exports relu6 so."""
     matcher = Matcher(graph)
     for node in graph.nodes:
         relu = matcher.producer(node.args[0], "aten.relu") if node.op in CLAMPS else None
-        low = node.args[1] if relu is not None else None
-        if relu is not None and isinstance(low, float) and low >= 0:
-            node.args = (relu.args[0], *node.args[1:])
+        if relu is not None and limits(library, node)[0] >= 0:
+            node.args = library.with_args(node, x=relu.args[0])
 
 
 def _silu(_: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
@@ -81,7 +86,7 @@ def _gated(matcher: Matcher, node: Node, gate_op: str) -> Tensor | None:
 
 def _relu6_of_plus_3(library: OpLibrary, matcher: Matcher, value: object) -> Tensor | None:
     clamp = matcher.producer(value, *CLAMPS)
-    if clamp is None or clamp.args[1:3] != (0.0, 6.0):
+    if clamp is None or limits(library, clamp) != (0.0, 6.0):
         return None
     plus = matcher.producer(clamp.args[0], ADD)
     if plus is None or not library.is_plain(plus):
