@@ -29,6 +29,7 @@ __all__ = [
     "Busy",
     "Device",
     "DeviceLost",
+    "File",
     "FileMissing",
     "Forbidden",
     "InternalError",

@@ -19,9 +19,7 @@ class Device:
     type: str  # "discrete", "integrated", "cpu", "virtual" or "other"
     api_version: str  # Vulkan's, e.g. "1.3.230"
     driver: str  # its name and version in words, or the version alone
-    uuid: (
-        str  # "uuid:…", "luid:…" and "pci:…": what `device=` takes to tell equal ones apart, or ""
-    )
+    uuid: str  # "uuid:…", "luid:…", "pci:…": what `device=` takes for equal ones, or ""
     luid: str
     pci: str
     features: tuple[str, ...]  # of those that kernels use, e.g. "storage_buffer_16bit"

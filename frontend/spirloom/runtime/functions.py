@@ -63,7 +63,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 def declare(library: Any) -> None:
-    """Tells ctypes the results and parameters of a library's functions. AttributeError without one."""
+    """Tells ctypes what a library's functions take and give. AttributeError if it lacks one."""
     for name, (result, parameters) in FUNCTIONS.items():
         function = getattr(library, f"spirloom_{name}")
         function.restype = Enum if result is STATUS else result

@@ -6,7 +6,7 @@ import ctypes
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -78,9 +78,9 @@ class Model:
         """Runs once: a tuple of the outputs, new arrays, for inputs by position or name.
 
         Takes NumPy arrays, torch tensors, what has __dlpack__ and lies in the host's memory, and
-        numbers and lists of them; gives NumPy arrays, or torch tensors if any input is one. Integers
-        and floats of another width are taken if they fit. Shapes may be any within the bounds of
-        `symbols`; new ones are prepared first, which takes longer.
+        numbers and lists of them; gives NumPy arrays, or torch tensors if any input is one.
+        Integers and floats of another width are taken if they fit. Shapes may be any within the
+        bounds of `symbols`; new ones are prepared first, which takes longer.
 
         Raises WrongType for a dtype, InvalidArgument for a name, a shape, a number that does not
         fit or lies beyond what the model was imported for; Busy; DeviceLost.
@@ -170,6 +170,9 @@ class Model:
         self._lock.release()
         del handle
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A model lives in its process; load it in the other one.")
+
     def __enter__(self) -> Self:
         return self
 
@@ -201,9 +204,7 @@ class Model:
         self._outputs = read_tensors(self._native, handle, "output")
         stats: Any = abi.LoadStats.new()
         self._native.call("model_stats", handle.value, ctypes.byref(stats))
-        self._stats = LoadStats(
-            **{field.name: getattr(stats, field.name) for field in fields(LoadStats)}
-        )
+        self._stats = LoadStats(*(getattr(stats, field.name) for field in fields(LoadStats)))
         self._in = abi.bytes_array((None, info.nbytes) for info in self._inputs)
         self._out = abi.bytes_array((None, info.nbytes) for info in self._outputs)
 

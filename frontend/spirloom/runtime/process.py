@@ -17,7 +17,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_count_fork)
 
 FORKED = (
-    "This process was forked from one that had used Spirloom, which Vulkan's drivers do not survive. "
-    "Start processes afresh (multiprocessing.set_start_method('spawn')), or use Spirloom in the "
-    "children alone."
+    "This process was forked from one that had used Spirloom, which Vulkan's drivers do not "
+    "survive. Start processes afresh (multiprocessing.set_start_method('spawn')), or use Spirloom "
+    "in the children alone."
 )

@@ -43,9 +43,9 @@ class Runtime:
         """Chooses the device and reads the libraries.
 
         device        an index into devices(), a part of a name, or a Device's uuid, luid or pci;
-                      None: what SPIRLOOM_DEVICE says, else the first of discrete, integrated, other,
-                      cpu
-        libraries     files of kernels (.slpack); None: all operators, as they come with this package
+                      None: what SPIRLOOM_DEVICE says, else the first of discrete, integrated,
+                      other, cpu
+        libraries     files of kernels (.slpack); None: all operators, as this package has them
         overrides     further ones, whose operators replace those of the same name
         cache_dir     of compiled pipelines and what tuning found; None: ~/.cache/spirloom; "none"
         threads       that loading may use; 0: one for each core
@@ -95,8 +95,8 @@ class Runtime:
         kept_sizes  for how many shapes of inputs what was prepared is kept; 0: 8
 
         Raises FileMissing, Forbidden, InvalidFile for a file; NotFound with every operator that the
-        libraries lack; Unsupported for what the device cannot do; OutOfMemory. Ctrl-C ends the wait;
-        what was begun then goes on to its end in the background.
+        libraries lack; Unsupported for what the device cannot do; OutOfMemory. Ctrl-C ends the
+        wait; what was begun then goes on to its end in the background.
         """
         from spirloom.runtime.model import Model
 
