@@ -13,7 +13,8 @@ endif()
 # nothing (pyproject.toml sets SPIRLOOM_OPS).
 spirloom_add_shader_library(spirloom_wheel_shaders PACK_ONLY COMPRESS LIBRARY spirloom::shaders_all)
 
-# Nothing but glibc is taken from the machine, so that one wheel serves many distributions.
+# Nothing but glibc and libgcc_s is taken from the machine, so that one wheel serves many distributions.
+# (A static libgcc would ask for a newer glibc than all the rest.)
 find_library(SPIRLOOM_STATIC_ZSTD libzstd.a)
 mark_as_advanced(SPIRLOOM_STATIC_ZSTD)
 if(SPIRLOOM_STATIC_ZSTD)
@@ -21,7 +22,7 @@ if(SPIRLOOM_STATIC_ZSTD)
 endif()
 foreach(target IN ITEMS spirloom_c_shared spirloom-run)
   target_link_options(${target} PRIVATE
-    $<$<CXX_COMPILER_ID:GNU,Clang>:-static-libstdc++;-static-libgcc>)
+    $<$<CXX_COMPILER_ID:GNU,Clang>:-static-libstdc++;LINKER:--strip-all>)
 endforeach()
 
 set(packages "${PROJECT_BINARY_DIR}/packages")

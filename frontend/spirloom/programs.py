@@ -1,4 +1,4 @@
-"""The programs that come with the package, or that a build of the repository made."""
+"""spirloom-run, as it comes with the package, or as a build of the repository made it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_arguments(given: Sequence[str]) -> list[str]:
     """The command line of spirloom-run with these arguments."""
     program, kernels = find_run()
     if kernels and "--no-builtin" not in given:
-        return [str(program), "--no-builtin", *kernels, *given]
+        return [str(program), *given, "--no-builtin", *kernels]  # --library takes what follows it
     return [str(program), *given]
 
 
