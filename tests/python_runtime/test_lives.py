@@ -86,6 +86,17 @@ def test_a_run_that_nobody_waits_for(relu: spirloom.Model) -> None:
     assert relu(X)[0].tolist() == Y
 
 
+def test_a_run_that_is_dropped_during_a_call(relu: spirloom.Model) -> None:
+    """As by a garbage collection: freed by the next call, not beside this one."""
+    pending = relu.submit(X)
+    pending.result()
+    with relu._lock:
+        del pending
+        assert len(relu._dropped) == 1
+    assert relu(X)[0].tolist() == Y
+    assert relu._dropped == []
+
+
 def test_asyncio(runtime: spirloom.Runtime) -> None:
     models = [runtime.load(slow_graph()) for _ in range(2)]
 

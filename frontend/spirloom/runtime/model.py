@@ -51,6 +51,7 @@ class Model:
         self._lock = threading.Lock()
         self._forks = process.forks
         self._shared = SharedArrays()
+        self._dropped: list[Handle] = []  # pending runs, to be freed by who next holds the lock
         self._symbols = read_symbols(library, handle)
         self._read(handle)
 
@@ -196,7 +197,19 @@ class Model:
         if self._handle is None:
             self._lock.release()
             raise InvalidArgument("The model is closed; load it again.")
+        self._dropped.clear()
         return self._handle
+
+    def _free_dropped(self) -> None:
+        """Frees runs that nobody refers to, which counts as a call: now, or with the next one.
+
+        Never waits for the lock: a garbage collection may call this while its own thread holds it.
+        """
+        if self._lock.acquire(blocking=False):
+            try:
+                self._dropped.clear()
+            finally:
+                self._lock.release()
 
     def _read(self, handle: Handle) -> None:
         """What the present sizes decide."""

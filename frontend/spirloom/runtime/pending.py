@@ -66,6 +66,11 @@ class PendingRun:
         """`await` gives result(); a thread of the event loop's executor waits."""
         return asyncio.get_running_loop().run_in_executor(None, self.result).__await__()
 
+    def __del__(self) -> None:
+        # Nothing else may refer to the handle: it is to go while the model's lock is held.
+        self._model._dropped.append(self.__dict__.pop("_handle"))
+        self._model._free_dropped()
+
     def _check_process(self) -> None:
         if self._model._forks != process.forks:
             raise Unsupported(process.FORKED)
