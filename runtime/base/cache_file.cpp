@@ -39,7 +39,7 @@ std::vector<std::byte> ReadCacheFile(const std::string& path) {
   file.read(reinterpret_cast<char*>(&header), sizeof(header));
   // The size is checked against the file before it is believed.
   if (!file || header.size != file_size - sizeof(header)) return {};
-  std::vector<std::byte> payload(header.size);
+  std::vector<std::byte> payload(static_cast<size_t>(header.size));
   file.read(reinterpret_cast<char*>(payload.data()), static_cast<std::streamsize>(payload.size()));
   const FileHeader expected = HeaderOf(payload);
   if (!file || std::memcmp(&header, &expected, sizeof(header)) != 0) return {};

@@ -17,8 +17,9 @@ namespace {
 Status SystemError(const std::string& path, int error) {
   StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound
                     : error == EACCES || error == EPERM ? StatusCode::kPermission
-                    : error == ENOMEM                   ? StatusCode::kOutOfMemory
-                                                        : StatusCode::kInvalidFile;
+                    : error == ENOMEM || error == EFBIG || error == EOVERFLOW
+                        ? StatusCode::kOutOfMemory
+                        : StatusCode::kInvalidFile;
   return Error(code,
                {"File '", path, "' cannot be read: ", std::generic_category().message(error), "."});
 }
@@ -34,6 +35,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
     return InvalidFile({"'", path, "' is not a regular file."});
   }
   if (info.st_size == 0) return MappedFile(nullptr, 0);
+  if (!std::in_range<size_t>(info.st_size)) return SystemError(path, EFBIG);  // of a 32-bit host
   const auto size = static_cast<size_t>(info.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) return SystemError(path, errno);

@@ -18,6 +18,15 @@ std::string Concat(std::initializer_list<TextPiece> pieces) {
   return text;
 }
 
+std::string Join(std::span<const std::string> texts, std::string_view separator) {
+  std::string joined;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) joined += separator;
+    joined += texts[i];
+  }
+  return joined;
+}
+
 std::string Quote(std::string_view name) {
   constexpr size_t kMaxShown = 80;
   std::string quoted = "'";

@@ -40,6 +40,9 @@ class TextPiece {
 // E.g. Concat({"Size (", size, ") exceeds ", limit, "."}).
 std::string Concat(std::initializer_list<TextPiece> pieces);
 
+// The texts with `separator` between them, e.g. Join({"a", "b"}, ", ").
+std::string Join(std::span<const std::string> texts, std::string_view separator);
+
 // A name out of a file, in quotes, shortened, with unprintable bytes replaced by '?'.
 std::string Quote(std::string_view name);
 // Two lower-case hexadecimal digits for each byte.

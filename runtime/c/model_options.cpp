@@ -56,6 +56,8 @@ Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
   read.tune = reinterpret_cast<const internal::Tuner*>(given.tune);
   SetOnTuned(given, read);
   if (given.kept_sizes != 0) read.kept_sizes = given.kept_sizes;
+  read.max_dispatches = given.max_dispatches;
+  read.max_device_bytes = given.max_device_bytes;
   return read;
 }
 

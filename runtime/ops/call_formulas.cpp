@@ -8,8 +8,7 @@
 namespace spirloom::ops {
 namespace {
 
-constexpr uint32_t kAxisBits = 4;      // of a variant's key
-constexpr uint64_t kNoSuchCode = 0xf;  // no variant has it
+constexpr uint64_t kNoSuchCode = (1 << kAxisBits) - 1;  // no variant has it
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace spirloom::ops {
 namespace {
 
-ValueKind KindOf(ArgType type) {
+ValueKind ValueKindOf(ArgType type) {
   switch (type) {
     case ArgType::kTensor:
       return ValueKind::kTensor;
@@ -85,7 +85,7 @@ class Checker {
         return ValueKind::kText;
       case Opcode::kArg: {
         const size_t arg = Place(names_.args.size(), "argument");
-        return going() ? KindOf(names_.args[arg].type) : ValueKind::kInt;
+        return going() ? ValueKindOf(names_.args[arg].type) : ValueKind::kInt;
       }
       case Opcode::kOutput:
         Place(names_.outputs, "output");

@@ -10,22 +10,23 @@
 namespace spirloom::ops {
 namespace {
 
-// Bits of a key that one axis takes, and the axes that a key has room for.
-constexpr uint32_t kAxisBits = 4;
-constexpr uint32_t kMaxAxes = 8;
-
 uint64_t Axis(uint64_t key, uint32_t i) { return key >> (kAxisBits * i) & ((1U << kAxisBits) - 1); }
+
+Result<LoadedLibrary> ReadLibrary(const ShaderLibrary& library) {
+  SPIRLOOM_TRY_ASSIGN(pack::ShaderPack pack,
+                      pack::ShaderPack::Open(library.pack, pack::PackCheck::kStructure));
+  SPIRLOOM_TRY_ASSIGN(Registry registry, ReadRegistry(pack.registry()));
+  return LoadedLibrary{library, std::move(pack), std::move(registry)};
+}
 
 Result<LoadedLibrary> LoadLibrary(const ShaderLibrary* library) {
   if (library == nullptr) {
     return Error(StatusCode::kInvalidArgument, {"A shader library is null."});
   }
-  const std::string context = Concat({"opening the shader library '", library->name, "'"});
-  auto pack = pack::ShaderPack::Open(library->pack, pack::PackCheck::kStructure);
-  if (!pack.ok()) return std::move(pack).status().While(context);
-  auto registry = ReadRegistry(pack->registry());
-  if (!registry.ok()) return std::move(registry).status().While(context);
-  return LoadedLibrary{*library, std::move(pack).value(), std::move(registry).value()};
+  Result<LoadedLibrary> loaded = ReadLibrary(*library);
+  if (loaded.ok()) return loaded;
+  return std::move(loaded).status().While(
+      Concat({"opening the shader library '", library->name, "'"}));
 }
 
 Status Clash(const OpEntry& a, const OpEntry& b, std::span<const LoadedLibrary> libraries) {

@@ -14,7 +14,6 @@ namespace {
 
 // Lists of a registry are short; a longer one is taken for damage.
 constexpr size_t kMaxItems = 64;
-constexpr size_t kMaxAxes = 8;
 constexpr size_t kMaxAxisValues = 15;
 constexpr uint64_t kStorageCount = 1 + static_cast<uint64_t>(Storage::kTexture2D);
 constexpr uint64_t kArgTypeCount = 1 + static_cast<uint64_t>(ArgType::kString);

@@ -74,7 +74,11 @@ struct OperandInfo {
   std::vector<PackArgInfo> pack_args;
 };
 
-// An axis of variants: 4 bits of VariantRow::key, the first axis lowest.
+// Bits of VariantRow::key that one axis takes, and the axes that a key has room for.
+inline constexpr uint32_t kAxisBits = 4;
+inline constexpr uint32_t kMaxAxes = 8;
+
+// An axis of variants, the first lowest in VariantRow::key.
 struct AxisInfo {
   Formula of;                    // the value that a call needs; none: the node's storage
   std::vector<uint64_t> values;  // the code is the value's place here; empty: the value itself

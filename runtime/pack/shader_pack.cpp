@@ -45,7 +45,7 @@ std::string_view ShaderPack::Name(const VariantRow& row) const {
 
 StoredModule ShaderPack::Module(const VariantRow& row) const {
   const ModuleRow& module = modules_[row.module];
-  return {.bytes = bytes_.subspan(module.offset, module.size),
+  return {.bytes = bytes_.subspan(static_cast<size_t>(module.offset), module.size),
           .raw_size = module.raw_size,
           .codec = static_cast<Codec>(module.codec),
           .newest_spirv = NewestSpirv(row.vulkan_minor)};

@@ -70,10 +70,7 @@ Device::Device(const Instance& instance, const PhysicalDevice& physical, uint64_
 Result<std::unique_ptr<Device>> Device::Create(const Instance& instance,
                                                const PhysicalDevice& physical,
                                                uint64_t capabilities, bool import_host_memory) {
-  if (!physical.info.usable) {
-    return Error(StatusCode::kUnsupported,
-                 {"The device '", physical.info.name, "' lacks Vulkan 1.1 or a compute queue."});
-  }
+  if (!physical.info.usable) return NotUsable(physical.info);
   const float priority = 1.0F;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;

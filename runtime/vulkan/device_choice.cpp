@@ -39,14 +39,13 @@ std::string ListNames(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
+}  // namespace
+
 Status NotUsable(const DeviceInfo& device) {
   return Error(StatusCode::kUnsupported,
                {"The device '", device.name, "' (Vulkan ", device.api_version,
-                ") cannot be used: at least Vulkan 1.1 and a compute "
-                "queue are needed."});
+                ") cannot be used: at least Vulkan 1.1 and a compute queue are needed."});
 }
-
-}  // namespace
 
 Result<size_t> ChooseDevice(const std::vector<DeviceInfo>& devices, const std::string& choice,
                             const std::function<bool(const DeviceInfo&)>& accept) {

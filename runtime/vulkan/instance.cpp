@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
+#include "runtime/vulkan/resident_drivers.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -93,6 +94,7 @@ Status Instance::Initialize(bool validation) {
   SPIRLOOM_TRY(CreateStatus(create(&info, allocator(), &handle)));
   handle_ = handle;
   SPIRLOOM_TRY(functions_.Load(get_, handle_));
+  KeepDriversLoaded(get_);
   return validation ? CreateMessenger() : Status();
 }
 

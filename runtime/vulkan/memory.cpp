@@ -97,35 +97,35 @@ std::optional<std::vector<uint32_t>> ChooseMemoryTypes(
   return types;
 }
 
+std::vector<uint32_t> MemoryTypesFor(const VkPhysicalDeviceMemoryProperties& memory,
+                                     uint32_t type_bits, MemoryUse use) {
+  std::vector<uint32_t> types;
+  while (const std::optional<uint32_t> type = ChooseMemoryType(memory, type_bits, use)) {
+    types.push_back(*type);
+    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+      const bool same = memory.memoryTypes[i].heapIndex == memory.memoryTypes[*type].heapIndex;
+      if (same) type_bits &= ~(uint32_t{1} << i);
+    }
+  }
+  return types;
+}
+
 Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize size,
                                           uint32_t type_bits, MemoryUse use) {
   const PhysicalDevice& physical = device.physical();
-  const auto type = ChooseMemoryType(physical.memory, type_bits, use);
-  if (!type) {
+  const std::vector<uint32_t> types = MemoryTypesFor(physical.memory, type_bits, use);
+  if (types.empty()) {
     return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
   }
   if (size > physical.max_memory_allocation_size) {
     return TooLarge(size, "maxMemoryAllocationSize", physical.max_memory_allocation_size);
   }
-  const VkDeviceSize heap =
-      physical.memory.memoryHeaps[physical.memory.memoryTypes[*type].heapIndex].size;
-  if (size > heap) return TooLarge(size, "memory heap", heap);
-
-  VkMemoryAllocateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-  info.allocationSize = size;
-  info.memoryTypeIndex = *type;
   SPIRLOOM_TRY(Reserve(device, size));
   DeviceMemory memory;
-  const VkResult result =
-      device.fn().vkAllocateMemory(device.handle(), &info, device.allocator(), &memory.handle_);
-  if (result != VK_SUCCESS) {
+  if (Status status = memory.Allocate(device, size, types); !status.ok()) {
     device.counters().allocated_bytes.fetch_sub(size);
-    return ToStatus(result, "vkAllocateMemory").While(Concat({"allocating ", size, " bytes"}));
+    return status;
   }
-  memory.device_ = &device;
-  memory.size_ = size;
-  device.counters().memory_allocations.fetch_add(1);
   if (use == MemoryUse::kDevice) return memory;
   void* mapped = nullptr;
   SPIRLOOM_TRY(ToStatus(device.fn().vkMapMemory(device.handle(), memory.handle_, /*offset=*/0,
@@ -135,10 +135,42 @@ Result<DeviceMemory> DeviceMemory::Create(const Device& device, VkDeviceSize siz
   return memory;
 }
 
+Status DeviceMemory::Allocate(const Device& device, VkDeviceSize size,
+                              std::span<const uint32_t> types) {
+  const VkPhysicalDeviceMemoryProperties& offered = device.physical().memory;
+  Status first;  // what is wrong with the best type is what the caller hears
+  for (uint32_t type : types) {
+    const VkDeviceSize heap = offered.memoryHeaps[offered.memoryTypes[type].heapIndex].size;
+    if (size > heap) {
+      if (first.ok()) first = TooLarge(size, "memory heap", heap);
+      continue;
+    }
+    VkMemoryAllocateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.allocationSize = size;
+    info.memoryTypeIndex = type;
+    const VkResult result =
+        device.fn().vkAllocateMemory(device.handle(), &info, device.allocator(), &handle_);
+    if (result == VK_SUCCESS) {
+      device_ = &device;
+      size_ = size;
+      type_ = type;
+      device.counters().memory_allocations.fetch_add(1);
+      return {};
+    }
+    if (first.ok()) {
+      first = ToStatus(result, "vkAllocateMemory").While(Concat({"allocating ", size, " bytes"}));
+    }
+    if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY) break;
+  }
+  return first;
+}
+
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : device_(std::exchange(other.device_, nullptr)),
       handle_(std::exchange(other.handle_, VK_NULL_HANDLE)),
       size_(std::exchange(other.size_, 0)),
+      type_(other.type_),
       mapped_(std::exchange(other.mapped_, nullptr)) {}
 
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
@@ -146,6 +178,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   std::swap(device_, moved.device_);
   std::swap(handle_, moved.handle_);
   std::swap(size_, moved.size_);
+  std::swap(type_, moved.type_);
   std::swap(mapped_, moved.mapped_);
   return *this;
 }

@@ -30,12 +30,17 @@ std::optional<std::vector<uint32_t>> ChooseMemoryTypes(
     const VkPhysicalDeviceMemoryProperties& memory, std::span<const uint32_t> type_bits,
     MemoryUse use);
 
+// The types that can serve `use`, best first and one of each heap: where one heap is full, the next
+// may have room. The first is ChooseMemoryType()'s.
+std::vector<uint32_t> MemoryTypesFor(const VkPhysicalDeviceMemoryProperties& memory,
+                                     uint32_t type_bits, MemoryUse use);
+
 // A VkDeviceMemory, mapped for its whole life unless its use is kDevice. Freed on destruction; the
 // GPU must be done with it, and buffers and images bound to it must be gone or never used again.
 class DeviceMemory {
  public:
-  // Fails with kOutOfMemory, naming the size, beyond maxMemoryAllocationSize or when the device has
-  // no more.
+  // Of the first of MemoryTypesFor() whose heap has room. Fails with kOutOfMemory, naming the size,
+  // beyond maxMemoryAllocationSize or when the device has no more.
   static Result<DeviceMemory> Create(const Device& device, VkDeviceSize size, uint32_t type_bits,
                                      MemoryUse use);
 
@@ -46,13 +51,18 @@ class DeviceMemory {
 
   VkDeviceMemory handle() const { return handle_; }
   VkDeviceSize size() const { return size_; }
+  uint32_t type() const { return type_; }
   // The host's view of byte 0; null for kDevice.
   std::byte* mapped() const { return mapped_; }
 
  private:
+  // The handle, of the first of `types` that has room.
+  Status Allocate(const Device& device, VkDeviceSize size, std::span<const uint32_t> types);
+
   const Device* device_ = nullptr;
   VkDeviceMemory handle_ = VK_NULL_HANDLE;
   VkDeviceSize size_ = 0;
+  uint32_t type_ = 0;
   std::byte* mapped_ = nullptr;
 };
 

@@ -57,6 +57,9 @@ Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice
 // the log; fails when there are others than such none.
 Result<std::vector<PhysicalDevice>> ListPhysicalDevices(const Instance& instance);
 
+// kUnsupported, naming the device and what it would need.
+Status NotUsable(const DeviceInfo& device);
+
 // The position in `devices` that `choice` selects: an index, a uuid, luid or pci address as in
 // DeviceInfo, a part of a name (letter case is ignored), or "" for the first usable one; only among
 // those that `accept`, if set, takes. Fails with kUnavailable when there are no devices, with

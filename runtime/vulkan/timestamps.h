@@ -32,6 +32,9 @@ class TimestampPool {
   uint32_t count_ = 0;
 };
 
+// From one time to the next; 0 where timestamps of few bits come out of order.
+constexpr uint64_t Elapsed(uint64_t start, uint64_t end) { return end < start ? 0 : end - start; }
+
 }  // namespace spirloom::vulkan
 
 #endif  // SPIRLOOM_RUNTIME_VULKAN_TIMESTAMPS_H_

@@ -6,9 +6,8 @@
 #include <functional>
 
 #include "spirloom/spirloom_vulkan.h"
-#include "tests/c_api/objects.h"
+#include "tests/c_api/set_up.h"
 #include "tests/unit/guest_application.h"
-#include "tests/unit/model_fixture.h"
 
 namespace spirloom::c {
 namespace {
@@ -46,16 +45,10 @@ class CGuestTest : public ::testing::Test {
     }
   }
 
-  Outcome Create(spirloom_runtime** runtime) {
-    spirloom_library* library = nullptr;
-    EXPECT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
-    const Library owned(library);
+  Outcome Create(OwnedRuntime& runtime) {
     spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-    options.libraries = &library;
-    options.library_count = 1;
-    options.cache_dir = "none";
     options.adopt = &adopted_;
-    return Call(spirloom_runtime_create, &options, runtime);
+    return CreateRuntime(options, runtime);
   }
 
   Application& app() { return *application_; }
@@ -68,16 +61,10 @@ class CGuestTest : public ::testing::Test {
 };
 
 TEST_F(CGuestTest, RunsBetweenTheApplicationsBuffers) {
-  spirloom_runtime* runtime = nullptr;
-  ASSERT_EQ(Create(&runtime).message, "");
-  const OwnedRuntime owned_runtime(runtime);
-  const std::vector<std::byte> file = SmallGraph().Write();  // y = relu(x + 2 [1, 2, 3])
-  spirloom_model* model = nullptr;
-  ASSERT_EQ(
-      Call(spirloom_model_load_from_memory, runtime, file.data(), file.size(), nullptr, &model)
-          .message,
-      "");
-  const OwnedModel owned_model(model);
+  OwnedRuntime runtime;
+  ASSERT_EQ(Create(runtime).message, "");
+  const OwnedModel owned_model = LoadModel(runtime, SmallGraph());  // y = relu(x + 2 [1, 2, 3])
+  spirloom_model* model = owned_model.get();
   const HostBuffer x = app().MakeBuffer(24);
   const HostBuffer y = app().MakeBuffer(24);
   std::fill_n(x.floats(), 6, 1.0f);
@@ -108,17 +95,15 @@ TEST_F(CGuestTest, RunsBetweenTheApplicationsBuffers) {
 
 TEST_F(CGuestTest, AHalfLockIsRefused) {
   adopted_.unlock_queue = nullptr;
-  spirloom_runtime* runtime = nullptr;
-  EXPECT_THAT(Create(&runtime).message, HasSubstr("`lock_queue` and `unlock_queue`"));
+  OwnedRuntime runtime;
+  EXPECT_THAT(Create(runtime).message, HasSubstr("`lock_queue` and `unlock_queue`"));
   EXPECT_EQ(runtime, nullptr);
 }
 
 TEST_F(CGuestTest, SaysWhatToAskOfADevice) {
-  spirloom_library* library = nullptr;
-  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
-  const Library owned_library(library);
+  const Library library = LinkedLibrary();
   spirloom_device_request* request = nullptr;
-  const spirloom_library* libraries = library;
+  const spirloom_library* libraries = library.get();
   ASSERT_EQ(Call(spirloom_device_request_create, &libraries, size_t{1}, adopted_.instance,
                  adopted_.api_version, adopted_.physical_device, adopted_.get_instance_proc_addr,
                  &request)

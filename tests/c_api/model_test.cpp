@@ -5,8 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "tests/c_api/objects.h"
-#include "tests/unit/model_fixture.h"
+#include "tests/c_api/set_up.h"
 
 namespace spirloom::c {
 namespace {
@@ -39,35 +38,17 @@ class CModelTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!spirloom_is_available()) GTEST_SKIP() << "There is no Vulkan device.";
-    runtime_ = CreateRuntime();
+    spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
+    options.validation = true;
+    ASSERT_EQ(CreateRuntime(options, runtime_).message, "");
   }
 
   void TearDown() override {
     EXPECT_EQ(spirloom_runtime_validation_message_count(runtime_.get()), 0u);
   }
 
-  static OwnedRuntime CreateRuntime() {
-    spirloom_library* library = nullptr;
-    EXPECT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
-    const Library owned(library);
-    spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-    options.libraries = &library;
-    options.library_count = 1;
-    options.cache_dir = "none";
-    options.validation = true;
-    spirloom_runtime* runtime = nullptr;
-    EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "");
-    return OwnedRuntime(runtime);
-  }
-
   OwnedModel Load(const graph::FileGraph& graph, const spirloom_model_options* options = nullptr) {
-    const std::vector<std::byte> file = graph.Write();
-    spirloom_model* model = nullptr;
-    EXPECT_EQ(Call(spirloom_model_load_from_memory, runtime_.get(), file.data(), file.size(),
-                   options, &model)
-                  .message,
-              "");
-    return OwnedModel(model);
+    return LoadModel(runtime_, graph, options);
   }
 
   OwnedRuntime runtime_;
@@ -223,6 +204,12 @@ TEST_F(CModelTest, OptionsAreChecked) {
   EXPECT_EQ(load().message, "The storage 77 of the spirloom_model_options is none.");
   EXPECT_EQ(model, nullptr);
   options = SPIRLOOM_INIT(spirloom_model_options);
+  options.max_dispatches = 1;
+  EXPECT_THAT(load().message, HasSubstr("max_dispatches"));
+  options = SPIRLOOM_INIT(spirloom_model_options);
+  options.max_device_bytes = 1;
+  EXPECT_THAT(load().message, HasSubstr("max_device_bytes"));
+  options = SPIRLOOM_INIT(spirloom_model_options);
   const char* kernels[] = {"relu", nullptr};
   options.kernels = kernels;
   options.kernel_count = 2;
@@ -267,14 +254,8 @@ struct Told {
 };
 
 TEST_F(CModelTest, ARuntimeCallsBack) {
-  spirloom_library* library = nullptr;
-  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &library).message, "");
-  const Library owned(library);
   Told told;
   spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
-  options.libraries = &library;
-  options.library_count = 1;
-  options.cache_dir = "none";
   options.accept = [](const spirloom_device_info* info, void* data) {
     ++static_cast<Told*>(data)->asked;
     return info->usable && info->struct_size == sizeof(spirloom_device_info);
@@ -287,21 +268,20 @@ TEST_F(CModelTest, ARuntimeCallsBack) {
     static_cast<Told*>(data)->log.emplace_back(message);
   };
   options.accept_data = options.parallel_for_data = options.log_data = &told;
-  spirloom_runtime* made = nullptr;
-  ASSERT_EQ(Call(spirloom_runtime_create, &options, &made).message, "");
-  runtime_.reset(made);
+  ASSERT_EQ(CreateRuntime(options, runtime_).message, "");
   const OwnedModel model = Load(Twice(1, /*varies=*/false));
   EXPECT_GT(told.asked, 0u);
   EXPECT_GT(told.worked, 0u);
   EXPECT_THAT(told.log, Contains(HasSubstr("device")));
   spirloom_memory_stats memory = SPIRLOOM_INIT(spirloom_memory_stats);
-  ASSERT_EQ(Call(spirloom_runtime_memory, made, &memory).message, "");
+  ASSERT_EQ(Call(spirloom_runtime_memory, runtime_.get(), &memory).message, "");
   EXPECT_GT(memory.in_use, 0u);
   EXPECT_GE(memory.peak, memory.in_use);
 
   options.accept = [](const spirloom_device_info*, void*) { return false; };
-  spirloom_runtime* none = nullptr;
-  EXPECT_NE(Call(spirloom_runtime_create, &options, &none).status, SPIRLOOM_OK);
+  OwnedRuntime none;
+  EXPECT_EQ(CreateRuntime(options, none).status, SPIRLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(none, nullptr);
 }
 
 TEST_F(CModelTest, DevicesAreListed) {
@@ -338,14 +318,10 @@ TEST_F(CModelTest, LibrariesAreChecked) {
 }
 
 TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
-  spirloom_library* first = nullptr;
-  spirloom_library* second = nullptr;
-  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &first).message, "");
-  const Library owned_first(first);
-  ASSERT_EQ(Call(spirloom_library_from_pack, spirloom_AllShaders(), &second).message, "");
-  const Library owned_second(second);
-  EXPECT_STREQ(spirloom_library_name(first), "spirloom::shaders_all");
-  const spirloom_library* libraries[] = {first, second};
+  const Library first = LinkedLibrary();
+  const Library second = LinkedLibrary();
+  EXPECT_STREQ(spirloom_library_name(first.get()), "spirloom::shaders_all");
+  const spirloom_library* libraries[] = {first.get(), second.get()};
   spirloom_runtime_options options = SPIRLOOM_INIT(spirloom_runtime_options);
   options.libraries = libraries;
   options.library_count = 2;
@@ -353,7 +329,7 @@ TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
   spirloom_runtime* runtime = nullptr;
   EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).status, SPIRLOOM_INVALID_ARGUMENT);
   EXPECT_EQ(runtime, nullptr);
-  spirloom_library_set_overrides(second, true);
+  spirloom_library_set_overrides(second.get(), true);
   EXPECT_EQ(Call(spirloom_runtime_create, &options, &runtime).message, "");
   spirloom_runtime_destroy(runtime);
 }

@@ -10,6 +10,7 @@
 #include "compiler/optimize.h"
 #include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -78,7 +79,7 @@ TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   // v2 has the code of v1.
   EXPECT_EQ(row->module, pack->variants()[1].module);
   EXPECT_NE(row->module, pack->variants()[0].module);
-  EXPECT_TRUE(Validate(pack->ReadSpirv(*row).value(), Target::kVulkan11).ok());
+  EXPECT_TRUE(Validate(ValueOf(pack->ReadSpirv(*row)), Target::kVulkan11).ok());
 }
 
 TEST_F(CompilerPackTest, NoVariantsMakeAnEmptyPack) {

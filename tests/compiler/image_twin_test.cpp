@@ -5,6 +5,7 @@
 
 #include "compiler/file_io.h"
 #include "tests/compiler/fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -45,12 +46,11 @@ class ImageTwinTest : public CompilerTest {
 
   // What compiling all variants gives for `id`.
   std::string ModuleOf(const std::string& id) {
-    const Result<CompileReport> report = Compile();
-    EXPECT_TRUE(report.ok()) << report.status().message();
-    return ReadFile(options_.extract_dir / (id + ".spv")).value();
+    ValueOf(Compile());
+    return ValueOf(ReadFile(options_.extract_dir / (id + ".spv")));
   }
 
-  std::string Trace() { return ReadFile(options_.time_trace).value(); }
+  std::string Trace() { return ValueOf(ReadFile(options_.time_trace)); }
 };
 
 TEST_F(ImageTwinTest, GivesTheModuleThatCompilingGives) {

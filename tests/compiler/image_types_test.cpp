@@ -9,6 +9,7 @@
 #include "compiler/optimize.h"
 #include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -50,23 +51,21 @@ class ImageTypesTest : public CompilerTest {
   // Every variant's module, restored, is what was compiled and validated. Returns the modules.
   size_t CheckPack() {
     options_.extract_dir = folder_ / "spv";
-    const Result<CompileReport> report = Compile();
-    EXPECT_TRUE(report.ok()) << report.status().message();
+    ValueOf(Compile());
     const std::string bytes = PackBytes();
     std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
     std::memcpy(aligned.data(), bytes.data(), bytes.size());
-    const auto pack = pack::ShaderPack::Open(std::as_bytes(std::span(aligned)).first(bytes.size()),
-                                             pack::PackCheck::kContent);
-    EXPECT_TRUE(pack.ok()) << pack.status().message();
-    for (const pack::VariantRow& row : pack->variants()) {
-      const std::vector<uint32_t> words = pack->ReadSpirv(row).value();
-      const std::string file = std::string(pack->Name(row)) + ".spv";
+    const pack::ShaderPack pack = ValueOf(pack::ShaderPack::Open(
+        std::as_bytes(std::span(aligned)).first(bytes.size()), pack::PackCheck::kContent));
+    for (const pack::VariantRow& row : pack.variants()) {
+      const std::vector<uint32_t> words = ValueOf(pack.ReadSpirv(row));
+      const std::string file = std::string(pack.Name(row)) + ".spv";
       EXPECT_EQ(std::string(reinterpret_cast<const char*>(words.data()), 4 * words.size()),
-                *ReadFile(options_.extract_dir / file))
+                ValueOf(ReadFile(options_.extract_dir / file)))
           << file;
       EXPECT_TRUE(Validate(words, Target::kVulkan11).ok());
     }
-    return pack->modules().size();
+    return pack.modules().size();
   }
 };
 

@@ -14,6 +14,7 @@
 #include "runtime/pack/shader_pack.h"
 #include "runtime/pack/texel_reads.h"
 #include "spirloom/library.h"
+#include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -28,7 +29,7 @@ TEST(PackValidity, EveryModuleIsValid) {
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   EXPECT_GT(pack->variants().size(), 0u);
   for (const pack::VariantRow& row : pack->variants()) {
-    const std::vector<uint32_t> module = pack->ReadSpirv(row).value();
+    const std::vector<uint32_t> module = ValueOf(pack->ReadSpirv(row));
     const Status status = Validate(module, TargetOf(row));
     EXPECT_TRUE(status.ok()) << pack->Name(row) << ": " << status.message();
     EXPECT_TRUE(FindDivergentBarriers(module).empty())
@@ -41,7 +42,7 @@ TEST(PackValidity, EveryModuleIsValidWithTexels) {
   ASSERT_TRUE(pack.ok()) << pack.status().message();
   size_t rewritten = 0;
   for (const pack::VariantRow& row : pack->variants()) {
-    std::vector<uint32_t> module = pack->ReadSpirv(row).value();
+    std::vector<uint32_t> module = ValueOf(pack->ReadSpirv(row));
     const auto bindings = pack::ReadAsTexels(module, pack::BindingTypesOf(row));
     if (std::ranges::equal(bindings, pack::BindingTypesOf(row))) continue;
     ++rewritten;

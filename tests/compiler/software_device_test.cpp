@@ -10,6 +10,7 @@
 #include "compiler/optimize.h"
 #include "compiler/spirv_walker.h"
 #include "tests/compiler/fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -27,7 +28,7 @@ class PushConstants : public testing::Test {
     parts.body = body;
     const GlslResult compiled = GlslToSpirv(parts.Text(), "test.glsl", Target::kVulkan11);
     for (const GlslError& error : compiled.errors) ADD_FAILURE() << error.where << error.message;
-    module_ = Optimize(compiled.words, Target::kVulkan11).value();
+    module_ = ValueOf(Optimize(compiled.words, Target::kVulkan11));
     const Status valid = Validate(module_, Target::kVulkan11);
     EXPECT_TRUE(valid.ok()) << valid.message();
     return Count();

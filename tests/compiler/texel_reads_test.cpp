@@ -7,6 +7,7 @@
 #include "compiler/optimize.h"
 #include "compiler/reflect.h"
 #include "tests/compiler/fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -26,7 +27,7 @@ class TexelReads : public testing::Test {
     parts_.body = body;
     const GlslResult compiled = GlslToSpirv(parts_.Text(), "test.glsl", Target::kVulkan11);
     for (const GlslError& error : compiled.errors) ADD_FAILURE() << error.where << error.message;
-    module_ = Optimize(compiled.words, Target::kVulkan11).value();
+    module_ = ValueOf(Optimize(compiled.words, Target::kVulkan11));
     const std::vector<uint32_t> before = module_;
     auto bindings = pack::ReadAsTexels(module_, std::vector<BindingType>(2, kBuffer));
     const Status valid = Validate(module_, Target::kVulkan11);
@@ -59,7 +60,7 @@ TEST_F(TexelReads, NumbersByFours) {
 
 TEST_F(TexelReads, ShaderReadsAnImageThen) {
   Rewrite("readonly buffer x_block { float x_data[]; }", "y_data[i] = vec4(x_data[i] * SCALE);");
-  const Reflection reflection = Reflect(module_).value();
+  const Reflection reflection = ValueOf(Reflect(module_));
   ASSERT_EQ(reflection.bindings.size(), 2u);
   EXPECT_EQ(reflection.bindings[0].type, "sampled_image");  // of dimension "Buffer"
   EXPECT_EQ(reflection.bindings[1].type, "storage_buffer");

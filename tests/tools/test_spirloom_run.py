@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from spirloom import graph_file
+from spirloom.ir import DType, Graph, Node, Tensor
 
 from tests.tools.programs import AddModel, Program
 
@@ -69,7 +71,7 @@ def test_lists_devices(spirloom_run: Program) -> None:
 def test_help_teaches(spirloom_run: Program) -> None:
     done = spirloom_run("--help")
     assert done.returncode == 0
-    for option in ("--input", "--output-dir", "--repeat", "--profile", "--trace", "--device"):
+    for option in ("--input", "--output-dir", "--repeat", "--profile", "--trace", "--device", "--memory-limit"):
         assert option in done.stdout
 
 
@@ -172,10 +174,47 @@ def test_refuses_a_truncated_graph(spirloom_run: Program, add_model: AddModel) -
         assert "add.slg" in message
 
 
+@pytest.mark.parametrize("limit", ["--max-device-bytes", "--memory-limit"])
+def test_memory_is_limited(spirloom_run: Program, add_model: AddModel, limit: str) -> None:
+    enough = spirloom_run(*add_model.good, limit, "1G")
+    assert enough.returncode == 0, enough.stderr
+    done = spirloom_run(*add_model.good, limit, "1")
+    assert done.returncode in (1, 2), done.stdout
+    assert limit.removeprefix("--").replace("-", "_") in done.stderr
+
+
+def test_dispatches_are_limited(spirloom_run: Program, tmp_path: Path) -> None:
+    x, y, z = (Tensor(name, DType.F32, (3,)) for name in "xyz")
+    nodes = [
+        Node("aten.add.Tensor", (a, x, 1.0, 0, 0.0, 0.0), (b,), b.name) for a, b in ((x, y), (y, z))
+    ]
+    graph_file.save(Graph([x], [z], nodes), tmp_path / "twice.slg")
+    np.save(tmp_path / "x.npy", np.ones(3, np.float32))
+    run = [tmp_path / "twice.slg", "--input", f"x={tmp_path / 'x.npy'}", "--max-dispatches"]
+    enough = spirloom_run(*run, "2")
+    assert enough.returncode == 0, enough.stderr
+    done = spirloom_run(*run, "1")
+    assert done.returncode == 1, done.stdout
+    assert "the limit (1)" in done.stderr
+
+
+def test_takes_a_device_by_its_id(spirloom_run: Program, add_model: AddModel) -> None:
+    heading, first, *_ = spirloom_run("--list-devices").stdout.splitlines()
+    identity = first[heading.index("id  ") :].split()[0]
+    assert identity.startswith(("pci:", "uuid:")), first
+    done = spirloom_run(*add_model.good, "--device", identity)
+    assert done.returncode == 0, done.stderr
+    refused(spirloom_run, *add_model.good, "--device", "uuid:" + 32 * "e")
+
+
 @pytest.mark.parametrize(
     "options",
     [
         ["--repeat", "-1"],
+        ["--max-dispatches", "-1"],
+        ["--max-device-bytes", "much"],
+        ["--memory-limit", "5 parsecs"],
+        ["--memory-limit", "-1"],
         ["--repeat", "many"],
         ["--storage", "texture9d"],
         ["--device", "no such device"],

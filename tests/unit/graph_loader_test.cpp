@@ -7,6 +7,8 @@
 #include <fstream>
 #include <random>
 
+#include "runtime/graph/file/file_access.h"
+#include "runtime/graph/file/tensor_size.h"
 #include "tests/unit/graph_file_builder.h"
 
 namespace spirloom::graph {
@@ -127,6 +129,44 @@ TEST(GraphLoader, RefusesBadTensors) {
   file.tensors[0].least = 5;
   file.tensors[0].greatest = 4;
   ExpectError(file, "Least number (5) exceeds the greatest (4).");
+}
+
+// More bytes than a number of 32 bits holds, on hosts of 32 bits too.
+TEST(GraphLoader, SizesAreOf64Bits) {
+  FileGraph file = SmallGraph();
+  file.tensors[2].shape = {(uint64_t{1} << 30) + 3};
+  const std::vector<std::byte> bytes = file.Write();
+  const Result<Graph> graph = ParseGraph(bytes);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->tensors[2].size, (uint64_t{1} << 32) + 12);
+  file = SmallGraph();
+  file.tensors[1].shape = {(uint64_t{1} << 30) + 3};  // its constant has 12 bytes
+  ExpectError(file, "Size of constant 0 (12) differs from the tensor's (4294967308).");
+}
+
+TEST(TensorSize, IsOf64Bits) {
+  ops::TensorDesc desc;
+  desc.shape = ops::Ints(std::vector<int64_t>{(int64_t{1} << 30) + 3});
+  const Result<uint64_t> size = DenseSize(desc);
+  ASSERT_TRUE(size.ok());
+  EXPECT_EQ(*size, (uint64_t{1} << 32) + 12);
+}
+
+TEST(TensorSize, IsOfAtMostInt32MaxElements) {
+  ops::TensorDesc desc;
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{65536, 32768}, {int64_t{1} << 31}, {-1}, {0, int64_t{1} << 31}}) {
+    desc.shape = ops::Ints(shape);
+    EXPECT_EQ(DenseSize(desc).status().code(), StatusCode::kUnsupported);
+  }
+}
+
+// 2^33 bytes asked for are not 0.
+TEST(ReadBudget, CountsWith64Bits) {
+  ReadBudget budget(/*file_size=*/100);
+  EXPECT_EQ(budget.Spend(uint64_t{1} << 30, 8).code(), StatusCode::kInvalidFile);
+  EXPECT_TRUE(budget.Spend(1000, 8).ok());
+  EXPECT_TRUE(ReadBudget(/*file_size=*/uint64_t{1} << 26).Spend(uint64_t{1} << 29, 8).ok());
 }
 
 TEST(GraphLoader, TakesEmptyTensorsAndScalars) {

@@ -7,6 +7,7 @@
 #include "runtime/graph/plan/limits.h"
 #include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom::graph {
 namespace {
@@ -51,7 +52,7 @@ class Builder {
   }
   uint32_t Weight(const std::string& name, std::vector<uint64_t> shape) {
     size_t count = 1;
-    for (uint64_t dim : shape) count *= dim;
+    for (uint64_t dim : shape) count *= static_cast<size_t>(dim);
     return file.AddConstant<float>(name, std::move(shape), 0, std::vector<float>(count));
   }
   uint32_t Call(const std::string& op, std::vector<Arg> args, std::vector<uint64_t> shape,
@@ -160,6 +161,11 @@ TEST(Lowering, OpsWithoutTheStorageFallBack) {
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(NodesOf(*plan),
               ElementsAre("copy@buffer", "add@texture3d", "copy@texture3d", "sum@buffer"));
+  EXPECT_EQ(plan->fallbacks, 1U);
+  EXPECT_EQ(plan->first_fallback, "node 1 ('t2', test.sum) in a buffer, not in a texture3d");
+  plan = LowerFile(b.file, Storage::kBuffer);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->fallbacks, 0U);
 }
 
 TEST(Lowering, ViewsOfBuffersAlias) {
@@ -244,6 +250,21 @@ TEST(Lowering, InputsConstantsAndRepeatedOutputsAreCopied) {
   }
 }
 
+// What lies between may be larger: that is for the device to say.
+TEST(Lowering, InputsAndOutputsAreSizesThatTheHostCounts) {
+  Builder model;
+  const uint32_t x = model.Input("x", {(uint64_t{1} << 30) + 3});
+  model.file.outputs = {x};
+  const Result<Plan> plan = LowerFile(model.file);
+  if (sizeof(size_t) > 4) {
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    return;
+  }
+  EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(plan.status().message(),
+              HasSubstr("Input 'x' takes 4294967308 bytes, more than this host of 32 bits"));
+}
+
 TEST(Lowering, DeadNodesAreDropped) {
   Builder b;
   const uint32_t x = b.Input("x", {3});
@@ -261,7 +282,7 @@ TEST(Lowering, AGraphWithoutNodesIsValid) {
   Result<Plan> plan = LowerFile(b.file);
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(NodesOf(*plan), ElementsAre("bytes@buffer"));
-  EXPECT_THAT(NodesOf(*LowerFile(FileGraph())), IsEmpty());
+  EXPECT_THAT(NodesOf(ValueOf(LowerFile(FileGraph()))), IsEmpty());
 }
 
 TEST(Lowering, EverythingThatIsMissingIsListed) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <random>
 
+#include "tests/value_of.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -166,11 +168,44 @@ TEST(MemoryPlanner, RandomLifetimesNeverOverlap) {
     Result<MemoryPlan> plan = PlanMemory(requests, max_block);
     ASSERT_TRUE(plan.ok());
     ExpectValid(requests, *plan, max_block);
-    EXPECT_EQ(PlanMemory(requests, max_block)->slots, plan->slots);
+    EXPECT_EQ(ValueOf(PlanMemory(requests, max_block)).slots, plan->slots);
     planned += plan->planned_bytes;
     naive += plan->naive_bytes;
   }
   EXPECT_LT(planned, naive / 2);
+}
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// Allocates nothing, and fails for blocks beyond `most`.
+Result<MemoryPlan> PlanWhereThereIsRoom(std::span<const MemoryRequest> requests, uint64_t most,
+                                        StatusCode code = StatusCode::kOutOfMemory) {
+  return PlanAndAllocate(requests, /*max_block=*/uint64_t{1} << 40, [&](const MemoryPlan& plan) {
+    for (uint64_t size : plan.block_size) {
+      if (size > most) return Status(code, "no room");
+    }
+    return Status();
+  });
+}
+
+TEST(PlanAndAllocate, SplitsBlocksThatFindNoRoom) {
+  const std::vector<MemoryRequest> requests(8, {20 * kMiB, 256, 0, 0});
+  const Result<MemoryPlan> one = PlanWhereThereIsRoom(requests, 200 * kMiB);
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one->block_size, std::vector<uint64_t>{160 * kMiB});
+  const Result<MemoryPlan> split = PlanWhereThereIsRoom(requests, 50 * kMiB);
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  EXPECT_EQ(split->block_size, std::vector<uint64_t>(4, 40 * kMiB));
+  EXPECT_EQ(split->planned_bytes, one->planned_bytes);
+}
+
+TEST(PlanAndAllocate, EndsWhereSplittingIsOfNoUse) {
+  const std::vector<MemoryRequest> requests(8, {20 * kMiB, 256, 0, 0});
+  EXPECT_EQ(PlanWhereThereIsRoom(requests, 19 * kMiB).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(PlanWhereThereIsRoom(requests, 50 * kMiB, StatusCode::kDeviceLost).status().code(),
+            StatusCode::kDeviceLost);
+  const std::vector<MemoryRequest> small(8, {kMiB, 256, 0, 0});
+  EXPECT_EQ(PlanWhereThereIsRoom(small, 4 * kMiB).status().code(), StatusCode::kOutOfMemory);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/unit/model_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom {
 namespace {
@@ -174,9 +175,9 @@ TEST_F(ModelTest, SizesThatAreRefusedLeaveTheModelAsItWas) {
               HasSubstr("(0) of input 'x' is below the least size of 'batch' (1)."));
   EXPECT_EQ(model->inputs()[0].shape, (Shape{4, 6}));
   EXPECT_TRUE(RunModel(*model, {Ramp(24)}).ok());
-  Result<PendingRun> run = model->Submit();
+  PendingRun run = ValueOf(model->Submit());
   EXPECT_EQ(model->Resize(std::vector<Shape>{{2, 6}}).code(), StatusCode::kBusy);
-  ASSERT_TRUE(run->Wait().ok());
+  ASSERT_TRUE(run.Wait().ok());
   Result<Model> fixed = Load(Resizable(4, /*varies=*/false));
   ASSERT_TRUE(fixed.ok());
   EXPECT_TRUE(fixed->Resize(std::vector<Shape>{{4, 6}}).ok());

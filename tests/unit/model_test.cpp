@@ -392,5 +392,27 @@ TEST_F(ModelTest, ModelsKeepTheRuntimeAlive) {
   EXPECT_TRUE(RunModel(*model, {Floats(6)}).ok());
 }
 
+// aten.cumsum has kernels for buffers alone.
+TEST_F(ModelTest, SaysThatAnotherStorageIsUsed) {
+  std::vector<std::string> log;
+  const auto runtime =
+      Runtime::Create({.libraries = {&AllShaders()},
+                       .cache_dir = "none",
+                       .log = [&](LogLevel, std::string_view text) { log.emplace_back(text); }});
+  ASSERT_TRUE(runtime.ok()) << runtime.status().message();
+  graph::FileGraph file;
+  const uint32_t x = AddInput(file, "x", {2, 3});
+  file.outputs = {AddNode(file, "aten.cumsum", {graph::TensorArg(x), graph::IntArg(1)}, {2, 3})};
+  const auto said = ::testing::Contains(
+      ::testing::HasSubstr("is used for 1 nodes, as theirs has no kernel or does not hold them"));
+  ModelOptions options;
+  options.storage = Storage::kBuffer;
+  ASSERT_TRUE(Model::LoadFromMemory(*runtime, file.Write(), options).ok());
+  EXPECT_THAT(log, ::testing::Not(said));
+  options.storage = Storage::kTexture3D;
+  ASSERT_TRUE(Model::LoadFromMemory(*runtime, file.Write(), options).ok());
+  EXPECT_THAT(log, said);
+}
+
 }  // namespace
 }  // namespace spirloom

@@ -5,6 +5,7 @@
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/file/specialize.h"
 #include "tests/unit/graph_file_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom::graph {
 namespace {
@@ -35,9 +36,7 @@ FileGraph ViewGraph() {
 Graph Parsed(const FileGraph& file) {
   static std::vector<std::byte> bytes;
   bytes = file.Write();
-  Result<Graph> graph = ParseGraph(bytes);
-  EXPECT_TRUE(graph.ok()) << graph.status().message();
-  return graph.ok() ? std::move(graph).value() : Graph();
+  return ValueOf(ParseGraph(bytes));
 }
 
 std::string ErrorOf(const FileGraph& file) { return ParseGraph(file.Write()).status().message(); }

@@ -197,6 +197,25 @@ TEST(Reports, ThePlanTellsTheSaving) {
                         "KiB are in use at once;"));
 }
 
+TEST(Table, ReplacesControlCharacters) {
+  tools::Table table("<<", {"name", "n"});
+  table.AddRow({"a\nb\tc\r", "1"});
+  table.AddRow({"\x1b[2J\x7f", "2"});
+  table.AddRow(
+      {"\xc2\x9b"
+       "5n\xc2\x80",
+       "3"});                                           // U+009B, U+0080
+  table.AddRow({"\xc3\xa9\xc2\xa0\xe2\x82\x9b", "4"});  // é, U+00A0, U+209B: no control
+  table.AddRow({"cut\xc2", "5"});
+  EXPECT_EQ(table.ToString(),
+            "name     n\n"
+            "a?b?c?   1\n"
+            "?[2J?    2\n"
+            "?5n?     3\n"
+            "\xc3\xa9\xc2\xa0\xe2\x82\x9b  4\n"
+            "cut\xc2     5\n");
+}
+
 TEST(Table, AlignsColumns) {
   tools::Table table("<>", {"name", "n"});
   table.AddRow({"a", "10"});

@@ -11,6 +11,7 @@
 #include "runtime/session/runtime_state.h"
 #include "spirloom/model.h"
 #include "tests/unit/graph_file_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom {
 namespace {
@@ -80,15 +81,11 @@ class TunedModelTest : public ::testing::Test {
     options.libraries = {&AllShaders()};
     options.cache_dir = folder_;
     options.validation = true;
-    Result<Runtime> runtime = Runtime::Create(options);
-    ASSERT_TRUE(runtime.ok()) << runtime.status().message();
-    runtime_ = std::make_unique<Runtime>(std::move(*runtime));
+    runtime_ = std::make_unique<Runtime>(ValueOf(Runtime::Create(options)));
   }
 
   Model Load(const ModelOptions& options = {}) {
-    Result<Model> model = Model::LoadFromMemory(*runtime_, TwoConvolutions(), options);
-    EXPECT_TRUE(model.ok()) << model.status().message();
-    return std::move(*model);
+    return ValueOf(Model::LoadFromMemory(*runtime_, TwoConvolutions(), options));
   }
 
   // Loads with measurements; returns what they found.
@@ -115,8 +112,9 @@ class TunedModelTest : public ::testing::Test {
 
   static std::set<std::string> VariantsOf(const Model& model) {
     std::set<std::string> variants;
-    const Result<std::vector<DispatchProfile>> profile = model.Profile();
-    for (const DispatchProfile& dispatch : *profile) variants.insert(dispatch.variant);
+    for (const DispatchProfile& dispatch : ValueOf(model.Profile())) {
+      variants.insert(dispatch.variant);
+    }
     return variants;
   }
 

@@ -8,6 +8,7 @@
 #include "runtime/graph/plan/lowering.h"
 #include "tests/unit/fake_library/fake_library.h"
 #include "tests/unit/graph_file_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom::graph {
 namespace {
@@ -34,10 +35,8 @@ class TuningTest : public ::testing::Test {
   }
 
   Plan LowerWith(const LoweringOptions& options) const {
-    Result<Graph> graph = ParseGraph(bytes_);
-    Result<Plan> plan = Lower(*graph, FakeIndex(), DeviceTraits(), options);
-    EXPECT_TRUE(plan.ok()) << plan.status().message();
-    return plan.ok() ? std::move(*plan) : Plan();
+    const Graph graph = ValueOf(ParseGraph(bytes_));
+    return ValueOf(Lower(graph, FakeIndex(), DeviceTraits(), options));
   }
 
   static std::vector<std::string> KernelsOf(const Plan& plan) {

@@ -37,6 +37,30 @@ void AddLibraryOptions(CLI::App& app, Options& options) {
   app.add_flag("!--no-builtin", options.builtin, "Use the given libraries alone");
 }
 
+// CLI11 reads -1 as the greatest unsigned number.
+std::string RefuseMinus(const std::string& text) {
+  return text.starts_with('-') ? "'" + text + "' is below 0" : "";
+}
+
+void AddLimitOptions(CLI::App& app, Options& options) {
+  const CLI::AsSizeValue bytes(/*kb_is_1000=*/false);
+  app.add_option("--max-dispatches", options.max_dispatches,
+                 "Refuse a graph of more dispatches (default: by the size of the file)")
+      ->option_text("N")
+      ->check(CLI::Validator(RefuseMinus, ""));
+  app.add_option("--max-device-bytes", options.max_device_bytes,
+                 "Refuse a graph that takes more device memory, e.g. 512M or 2G (default: by the "
+                 "size of the file)")
+      ->option_text("SIZE")
+      ->transform(bytes)
+      ->check(CLI::Validator(RefuseMinus, ""));
+  app.add_option("--memory-limit", options.memory_limit,
+                 "The most device memory to allocate in all (default: what the device has)")
+      ->option_text("SIZE")
+      ->transform(bytes)
+      ->check(CLI::Validator(RefuseMinus, ""));
+}
+
 }  // namespace
 
 ParseResult ParseCommandLine(int argc, const char* const* argv) {
@@ -59,7 +83,8 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->option_text("N")
       ->check(CLI::Range(0, 1000000));
   app.add_option("--device", options.device,
-                 "A device's index in --list-devices or part of its name")
+                 "A device's index or id in --list-devices (pci:…, uuid:…, luid:…), or part of its "
+                 "name")
       ->option_text("DEVICE");
   const std::map<std::string, Storage> storages{{"auto", Storage::kAuto},
                                                 {"buffer", Storage::kBuffer},
@@ -77,6 +102,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_flag("--tune", options.tune,
                "Measure the kernels of each call first, use the fastest, and remember them");
   AddLibraryOptions(app, options);
+  AddLimitOptions(app, options);
   app.add_option("--cache-dir", options.cache_dir,
                  "Folder of the pipeline cache and of what --tune found; 'none' for neither")
       ->option_text("DIR");

@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_TOOLS_SPIRLOOM_RUN_OPTIONS_H_
 #define SPIRLOOM_TOOLS_SPIRLOOM_RUN_OPTIONS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct Options {
   std::string dev_templates;           // a folder of templates to compile; empty: none
   bool builtin = true;                 // the operators built in are there
   std::string cache_dir;
+  uint64_t max_dispatches = 0;  // 0 in each: the runtime's own limit
+  uint64_t max_device_bytes = 0;
+  uint64_t memory_limit = 0;
   bool profile = false;
   bool plan = false;
   bool validation = false;

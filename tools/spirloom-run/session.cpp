@@ -125,6 +125,8 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.storage = options.storage;
   model.kernels = options.kernels;
   model.profile = options.profile || !options.trace.empty();
+  model.max_dispatches = options.max_dispatches;
+  model.max_device_bytes = options.max_device_bytes;
   model.tune = options.tune ? MeasuredKernels() : nullptr;
   model.on_tuned = [&tuned, watched = isatty(STDERR_FILENO) != 0](const TunedCall& call,
                                                                   size_t done, size_t total) {
@@ -150,6 +152,7 @@ Status RunSession(const Options& options) {
   runtime_options.device = options.device;
   runtime_options.cache_dir = options.cache_dir;
   runtime_options.validation = options.validation;
+  runtime_options.memory_limit = options.memory_limit;
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(runtime_options));
 
   std::vector<TunedCall> tuned;

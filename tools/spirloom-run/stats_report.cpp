@@ -108,16 +108,16 @@ std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timi
 }
 
 std::string DeviceTable(std::span<const DeviceInfo> devices) {
-  Table table("><<<<<", {"#", "device", "type", "Vulkan", "driver", "features"});
+  Table table("><<<<<<", {"#", "device", "type", "id", "Vulkan", "driver", "features"});
   for (size_t i = 0; i < devices.size(); ++i) {
     const DeviceInfo& device = devices[i];
     std::string features;
     for (const std::string& feature : device.features) {
       features += (features.empty() ? "" : " ") + feature;
     }
-    table.AddRow({std::to_string(i), device.name, device.type,
-                  device.api_version + (device.usable ? "" : " (not usable)"), device.driver,
-                  features});
+    table.AddRow(
+        {std::to_string(i), device.name, device.type, device.pci.empty() ? device.uuid : device.pci,
+         device.api_version + (device.usable ? "" : " (not usable)"), device.driver, features});
   }
   return table.ToString();
 }

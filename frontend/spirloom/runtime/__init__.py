@@ -65,6 +65,8 @@ def load(
     kernels: Sequence[str] = (),
     tune: bool = False,
     kept_sizes: int = 0,
+    max_dispatches: int = 0,
+    max_device_bytes: int = 0,
 ) -> Model:
     """Loads a graph with `runtime`, or with one of this process's that all such calls share.
 
@@ -77,6 +79,8 @@ def load(
         kernels=kernels,
         tune=tune,
         kept_sizes=kept_sizes,
+        max_dispatches=max_dispatches,
+        max_device_bytes=max_device_bytes,
     )
 
 

@@ -146,6 +146,8 @@ class ModelOptions(Sized):
         ("on_tuned", Pointer),
         ("on_tuned_data", Pointer),
         ("kept_sizes", Size),
+        ("max_dispatches", Count64),
+        ("max_device_bytes", Count64),
     )
 
 

@@ -85,6 +85,8 @@ class Runtime:
         kernels: Sequence[str] = (),
         tune: bool = False,
         kept_sizes: int = 0,
+        max_dispatches: int = 0,
+        max_device_bytes: int = 0,
     ) -> Model:
         """Loads a graph: a path (.slg), its bytes, or an open file.
 
@@ -93,6 +95,7 @@ class Runtime:
         kernels     to take wherever they can compute a call, by name
         tune        measures first which kernels are fastest, which takes seconds, and remembers it
         kept_sizes  for how many shapes of inputs what was prepared is kept; 0: 8
+        max_…       what the graph may take at most; 0: what follows from the size of the file
 
         Raises FileMissing, Forbidden, InvalidFile for a file; NotFound with every operator that the
         libraries lack; Unsupported for what the device cannot do; OutOfMemory. Ctrl-C ends the
@@ -108,6 +111,8 @@ class Runtime:
             kernel_count=len(kernels),
             tune=self._native.function("measured_kernels")() if tune else None,
             kept_sizes=kept_sizes,
+            max_dispatches=max_dispatches,
+            max_device_bytes=max_device_bytes,
         )
         runtime = self._alive()
         if not isinstance(file, str | os.PathLike | bytes | bytearray | memoryview):

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/align.h"
 #include "runtime/vulkan/command_buffer.h"
 
 namespace spirloom::graph {
 
-uint64_t ConstantUpload::StagedSize(uint64_t size) { return (size + 15) / 16 * 16; }
+uint64_t ConstantUpload::StagedSize(uint64_t size) { return AlignUp(size, 16); }
 
 Status ConstantUpload::Add(uint32_t tensor, std::span<const std::byte> bytes) {
   if (!staging_) {

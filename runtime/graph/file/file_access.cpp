@@ -4,9 +4,10 @@
 
 namespace spirloom::graph {
 
-Status ReadBudget::Spend(size_t bytes) {
-  if (bytes > left_) return InvalidFile({"Graph file expands to too much data for its size."});
-  left_ -= bytes;
+Status ReadBudget::Spend(uint64_t count, uint64_t size) {
+  if (count > left_ / size)
+    return InvalidFile({"Graph file expands to too much data for its size."});
+  left_ -= count * size;
   return Status();
 }
 
@@ -17,7 +18,7 @@ Status ReadBudget::ReadString(const flatbuffers::String* source, std::string& ta
   if (source->size() > kMaxLength) {
     return InvalidFile({"Length (", source->size(), ") of ", what, " exceeds ", kMaxLength, "."});
   }
-  SPIRLOOM_TRY(Spend(source->size()));
+  SPIRLOOM_TRY(Spend(source->size(), 1));
   target.assign(source->c_str(), source->size());
   return Status();
 }

@@ -4,6 +4,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_FILE_ACCESS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -12,6 +13,9 @@
 #include "spirloom/status.h"
 
 namespace spirloom::graph {
+
+// Where constants begin: in their section, which begins so itself.
+inline constexpr size_t kConstantAlignment = 64;
 
 // Element i of a vector of numbers. The verifier does not check the alignment of elements.
 template <typename T>
@@ -31,14 +35,15 @@ size_t CountOf(const Vector* vector) {
 // charged against an allowance proportional to the file's size.
 class ReadBudget {
  public:
-  explicit ReadBudget(size_t file_size) : left_(file_size * 64 + (size_t{1} << 20)) {}
+  explicit ReadBudget(uint64_t file_size) : left_(file_size * 64 + (uint64_t{1} << 20)) {}
 
-  Status Spend(size_t bytes);
+  // For `count` things of `size` bytes.
+  Status Spend(uint64_t count, uint64_t size);
   // `what` names the string in messages, e.g. "the name". An absent one leaves `target` empty.
   Status ReadString(const flatbuffers::String* source, std::string& target, const char* what);
 
  private:
-  size_t left_;
+  uint64_t left_;
 };
 
 }  // namespace spirloom::graph

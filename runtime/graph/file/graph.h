@@ -51,7 +51,7 @@ struct Tensor {
   int32_t constant = -1;             // index into Graph::constants
   int64_t least = INT64_MIN;         // of an input: its numbers lie between these
   int64_t greatest = INT64_MAX;
-  size_t size = 0;
+  uint64_t size = 0;
   // Of each dimension: kFixedSize, kInferredSize (not of inputs), or the index in Graph::sizes of
   // what it is. Empty: all fixed.
   std::vector<uint32_t> sizes;

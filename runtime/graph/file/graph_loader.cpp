@@ -13,7 +13,6 @@ namespace spirloom::graph {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr size_t kConstantAlignment = 64;
 constexpr size_t kSizePrefixBytes = 4;
 
 // The bytes of the size-prefixed FlatBuffer at the start of `file`.

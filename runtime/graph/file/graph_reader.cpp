@@ -39,17 +39,20 @@ class Reader {
   Status ReadInputs() {
     std::set<std::string> names;
     for (size_t i = 0; i < CountOf(source_.inputs()); ++i) {
-      const uint32_t tensor = ElementAt(*source_.inputs(), i);
-      const std::string context = Concat({"reading input ", i});
-      SPIRLOOM_TRY(scope_.CheckIndex(tensor).While(context));
-      SPIRLOOM_TRY(CheckInterfaceName(tensor, names).While(context));
-      if (scope_.IsDefined(tensor)) {
-        return InvalidFile({DescribeTensor(graph_, tensor), " is a constant."}).While(context);
-      }
-      scope_.Define(tensor);
-      graph_.inputs.push_back(tensor);
+      SPIRLOOM_TRY_WHILE(ReadInput(ElementAt(*source_.inputs(), i), names), {"reading input ", i});
     }
     return CheckSymbolsOfInputs(graph_);
+  }
+
+  Status ReadInput(uint32_t tensor, std::set<std::string>& names) {
+    SPIRLOOM_TRY(scope_.CheckIndex(tensor));
+    SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
+    if (scope_.IsDefined(tensor)) {
+      return InvalidFile({DescribeTensor(graph_, tensor), " is a constant."});
+    }
+    scope_.Define(tensor);
+    graph_.inputs.push_back(tensor);
+    return Status();
   }
 
   Status ReadNodes() {
@@ -58,28 +61,29 @@ class Reader {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto* source = source_.nodes()->Get(static_cast<flatbuffers::uoffset_t>(i));
       Node& node = graph_.nodes[i];
-      SPIRLOOM_TRY(reader.Read(*source, node).While(Concat({"reading ", DescribeNode(node, i)})));
+      SPIRLOOM_TRY_WHILE(reader.Read(*source, node), {"reading ", DescribeNode(node, i)});
+    }
+    return Status();
+  }
+
+  Status ReadOutputs() {
+    std::set<std::string> names;
+    std::set<uint32_t> seen;
+    for (size_t i = 0; i < CountOf(source_.outputs()); ++i) {
+      SPIRLOOM_TRY_WHILE(ReadOutput(ElementAt(*source_.outputs(), i), names, seen),
+                         {"reading output ", i});
     }
     return Status();
   }
 
   // The same tensor may be returned twice; two tensors of one name may not.
-  Status ReadOutputs() {
-    std::set<std::string> names;
-    std::set<uint32_t> seen;
-    for (size_t i = 0; i < CountOf(source_.outputs()); ++i) {
-      const uint32_t tensor = ElementAt(*source_.outputs(), i);
-      const std::string context = Concat({"reading output ", i});
-      SPIRLOOM_TRY(scope_.CheckIndex(tensor).While(context));
-      if (!scope_.IsDefined(tensor)) {
-        return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."})
-            .While(context);
-      }
-      if (seen.insert(tensor).second) {
-        SPIRLOOM_TRY(CheckInterfaceName(tensor, names).While(context));
-      }
-      graph_.outputs.push_back(tensor);
+  Status ReadOutput(uint32_t tensor, std::set<std::string>& names, std::set<uint32_t>& seen) {
+    SPIRLOOM_TRY(scope_.CheckIndex(tensor));
+    if (!scope_.IsDefined(tensor)) {
+      return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."});
     }
+    if (seen.insert(tensor).second) SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
+    graph_.outputs.push_back(tensor);
     return Status();
   }
 
@@ -92,11 +96,11 @@ class Reader {
 
 }  // namespace
 
-Result<Graph> ReadGraph(const schema::Graph& source, size_t file_size,
+Result<Graph> ReadGraph(const schema::Graph& source, uint64_t file_size,
                         std::span<const std::byte> constant_section) {
   ReadBudget budget(file_size);
   Graph graph;
-  graph.file_bytes = uint64_t{file_size} + constant_section.size();
+  graph.file_bytes = file_size + constant_section.size();
   SPIRLOOM_TRY(budget.ReadString(source.producer(), graph.producer, "producer"));
   SPIRLOOM_TRY(budget.ReadString(source.constants_file(), graph.constants_file, "constants_file"));
   SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(source, constant_section));

@@ -3,6 +3,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_FILE_GRAPH_READER_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "runtime/graph/file/file_access.h"
@@ -12,7 +13,7 @@ namespace spirloom::graph {
 
 // Checks everything in the verified `source`, which comes from a file part of `file_size` bytes,
 // and copies it. Constants refer to `constant_section`. Fails as ParseGraph() does.
-Result<Graph> ReadGraph(const schema::Graph& source, size_t file_size,
+Result<Graph> ReadGraph(const schema::Graph& source, uint64_t file_size,
                         std::span<const std::byte> constant_section);
 
 }  // namespace spirloom::graph

@@ -26,7 +26,7 @@ Status NodeReader::ReadArgTensors(const schema::Arg& source, Arg& arg) {
   const size_t count = CountOf(source.tensors());
   SPIRLOOM_TRY(
       CheckCount(arg.kind, "tensors", count, single ? 1 : 0, single ? 1 : kMaxTensorsPerList));
-  SPIRLOOM_TRY(budget_.Spend(count * sizeof(uint32_t)));
+  SPIRLOOM_TRY(budget_.Spend(count, sizeof(uint32_t)));
   for (size_t i = 0; i < count; ++i) {
     const uint32_t tensor = ElementAt(*source.tensors(), i);
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
@@ -43,7 +43,7 @@ Status NodeReader::ReadArgInts(const schema::Arg& source, Arg& arg) {
   const bool list = arg.kind == ArgKind::kInts;
   const size_t count = CountOf(source.ints());
   SPIRLOOM_TRY(CheckCount(arg.kind, "ints", count, list ? 0 : 1, list ? kMaxIntsPerList : 1));
-  SPIRLOOM_TRY(budget_.Spend(count * sizeof(int64_t)));
+  SPIRLOOM_TRY(budget_.Spend(count, sizeof(int64_t)));
   for (size_t i = 0; i < count; ++i) {
     arg.ints.push_back(ElementAt(*source.ints(), i));
   }
@@ -80,18 +80,18 @@ Status NodeReader::ReadArg(const schema::Arg& source, Arg& arg) {
 
 Status NodeReader::ReadArgs(const schema::Node& source, Node& node) {
   const size_t count = CountOf(source.args());
-  SPIRLOOM_TRY(budget_.Spend(count * sizeof(Arg)));
+  SPIRLOOM_TRY(budget_.Spend(count, sizeof(Arg)));
   node.args.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const auto* arg = source.args()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(ReadArg(*arg, node.args[i]).While(Concat({"reading argument ", i})));
+    SPIRLOOM_TRY_WHILE(ReadArg(*arg, node.args[i]), {"reading argument ", i});
   }
   return Status();
 }
 
 Status NodeReader::ReadOutputs(const schema::Node& source, Node& node) {
   const size_t count = CountOf(source.outputs());
-  SPIRLOOM_TRY(budget_.Spend(count * sizeof(uint32_t)));
+  SPIRLOOM_TRY(budget_.Spend(count, sizeof(uint32_t)));
   for (size_t i = 0; i < count; ++i) {
     const uint32_t tensor = ElementAt(*source.outputs(), i);
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));

@@ -47,7 +47,7 @@ Status ReadSize(const schema::SizeExpr& source, size_t symbols, ReadBudget& budg
                 SizeExpr& size) {
   const size_t count = CountOf(source.terms());
   SPIRLOOM_TRY(CheckCount("terms", count, kMaxTerms));
-  SPIRLOOM_TRY(budget.Spend(count * sizeof(SizeTerm)));
+  SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeTerm)));
   size.divisor = source.divisor();
   if (size.divisor < 1) {
     return InvalidFile({"Divisor (", size.divisor, ") is less than 1."});
@@ -68,18 +68,17 @@ Status ReadSymbols(const schema::Graph& source, ReadBudget& budget, Graph& graph
   std::set<std::string> names;
   for (size_t i = 0; i < graph.symbols.size(); ++i) {
     const auto* symbol = source.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(
-        ReadSymbol(*symbol, budget, graph.symbols[i]).While(Concat({"reading symbol ", i})));
+    SPIRLOOM_TRY_WHILE(ReadSymbol(*symbol, budget, graph.symbols[i]), {"reading symbol ", i});
     if (names.insert(graph.symbols[i].name).second) continue;
     return InvalidFile({"Name ", Quote(graph.symbols[i].name), " stands for two symbols."});
   }
   const size_t count = CountOf(source.sizes());
-  SPIRLOOM_TRY(budget.Spend(count * sizeof(SizeExpr)));
+  SPIRLOOM_TRY(budget.Spend(count, sizeof(SizeExpr)));
   graph.sizes.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const auto* size = source.sizes()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(ReadSize(*size, graph.symbols.size(), budget, graph.sizes[i])
-                     .While(Concat({"reading size ", i})));
+    SPIRLOOM_TRY_WHILE(ReadSize(*size, graph.symbols.size(), budget, graph.sizes[i]),
+                       {"reading size ", i});
   }
   return Status();
 }
@@ -103,7 +102,7 @@ Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
   if (count != numbers.size()) {
     return InvalidFile({"Number of sizes (", count, ") differs from ", numbers.size(), "."});
   }
-  SPIRLOOM_TRY(budget_->Spend(count * sizeof(uint32_t)));
+  SPIRLOOM_TRY(budget_->Spend(count, sizeof(uint32_t)));
   for (size_t i = 0; i < count; ++i) {
     const uint32_t entry = ElementAt(*source, i);
     if (may_be_inferred && entry == kInferredEntry) {

@@ -118,15 +118,14 @@ Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Sh
 Result<Graph> Specialize(const Graph& graph, std::span<const int64_t> values) {
   Graph special = graph;
   for (uint32_t input : special.inputs) {
-    SPIRLOOM_TRY(
-        SetInput(graph, values, special.tensors[input])
-            .While(Concat({"setting the shape of input ", Quote(special.tensors[input].name)})));
+    SPIRLOOM_TRY_WHILE(SetInput(graph, values, special.tensors[input]),
+                       {"setting the shape of input ", Quote(special.tensors[input].name)});
   }
   for (size_t i = 0; i < special.nodes.size(); ++i) {
     Node& node = special.nodes[i];
     for (Arg& arg : node.args) {
-      SPIRLOOM_TRY(SetNumbers(graph, values, arg.sizes, arg.ints)
-                       .While(Concat({"setting the arguments of ", DescribeNode(node, i)})));
+      SPIRLOOM_TRY_WHILE(SetNumbers(graph, values, arg.sizes, arg.ints),
+                         {"setting the arguments of ", DescribeNode(node, i)});
     }
     for (uint32_t output : node.outputs) special.tensors[output].inferred = true;
   }

@@ -1,14 +1,10 @@
 #include "runtime/graph/file/tensor_reader.h"
 
-#include <limits>
-
 #include "runtime/base/error.h"
+#include "runtime/graph/file/tensor_size.h"
 
 namespace spirloom::graph {
 namespace {
-
-constexpr size_t kConstantAlignment = 64;
-constexpr uint64_t kMaxElements = std::numeric_limits<int32_t>::max();
 
 static_assert(static_cast<int>(schema::DType::F32) == static_cast<int>(DType::kF32));
 static_assert(static_cast<int>(schema::DType::B8) == static_cast<int>(DType::kB8));
@@ -19,12 +15,13 @@ static_assert(static_cast<int>(schema::Storage::Texture2D) ==
               static_cast<int>(Storage::kTexture2D));
 static_assert(static_cast<int>(schema::Storage::MAX) == static_cast<int>(Storage::kTexture2D));
 
-Status CheckConstant(uint64_t offset, uint64_t size, size_t section, const std::string& what) {
+Status CheckConstant(uint64_t offset, uint64_t size, uint64_t section, size_t index) {
   if (offset % kConstantAlignment != 0) {
-    return InvalidFile({"Offset (", offset, ") of ", what, " is not a multiple of 64."});
+    return InvalidFile({"Offset (", offset, ") of constant ", index, " is not a multiple of ",
+                        kConstantAlignment, "."});
   }
   if (offset <= section && size <= section - offset) return Status();
-  return InvalidFile({"Range (offset ", offset, ", size ", size, ") of ", what,
+  return InvalidFile({"Range (offset ", offset, ", size ", size, ") of constant ", index,
                       " exceeds the constant section (", section, " bytes)."});
 }
 
@@ -45,7 +42,7 @@ Status ReadShape(const schema::Tensor& source, Tensor& tensor) {
     if (dim != 0) count *= dim;
     tensor.shape.push_back(static_cast<int64_t>(dim));
   }
-  tensor.size = empty ? 0 : static_cast<size_t>(count) * ElementSize(tensor.dtype);
+  tensor.size = empty ? 0 : count * ElementSize(tensor.dtype);
   return Status();
 }
 
@@ -109,9 +106,9 @@ Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Grap
     schema::Constant constant;
     std::memcpy(static_cast<void*>(&constant), source.constants()->Data() + i * sizeof(constant),
                 sizeof(constant));
-    SPIRLOOM_TRY(CheckConstant(constant.offset(), constant.size(), section.size(),
-                               Concat({"constant ", i})));
-    constants.push_back(section.subspan(constant.offset(), constant.size()));
+    SPIRLOOM_TRY(CheckConstant(constant.offset(), constant.size(), section.size(), i));
+    constants.push_back(section.subspan(static_cast<size_t>(constant.offset()),
+                                        static_cast<size_t>(constant.size())));
   }
   return constants;
 }
@@ -122,8 +119,8 @@ Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
   std::vector<Tensor> tensors(CountOf(source.tensors()));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto* from = source.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
-    SPIRLOOM_TRY(ReadTensor(*from, constants, sizes, budget, tensors[i])
-                     .While(Concat({"reading ", DescribeTensor(tensors[i], i)})));
+    SPIRLOOM_TRY_WHILE(ReadTensor(*from, constants, sizes, budget, tensors[i]),
+                       {"reading ", DescribeTensor(tensors[i], i)});
   }
   return tensors;
 }

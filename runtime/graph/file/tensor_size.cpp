@@ -1,7 +1,6 @@
 #include "runtime/graph/file/tensor_size.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "runtime/base/error.h"
 
@@ -11,17 +10,18 @@ std::string Describe(const ops::TensorDesc& desc) {
   return Concat({LongName(desc.dtype), " ", ToString(Shape(desc.shape.begin(), desc.shape.end()))});
 }
 
-Result<size_t> DenseSize(const ops::TensorDesc& desc) {
-  constexpr int64_t kMaxElements = std::numeric_limits<int32_t>::max();
-  int64_t count = 1;
-  for (int64_t dim : desc.shape) {
-    if (dim < 0 || dim > kMaxElements || (dim > 0 && count > kMaxElements / dim)) {
+Result<uint64_t> DenseSize(const ops::TensorDesc& desc) {
+  uint64_t count = 1;
+  for (int64_t signed_dim : desc.shape) {
+    const auto dim = static_cast<uint64_t>(signed_dim);  // a negative one is too large
+    if (dim > kMaxElements || (dim > 0 && count > kMaxElements / dim)) {
       return Error(StatusCode::kUnsupported,
-                   {"Tensor ", Describe(desc), " has more than 2147483647 elements."});
+                   {"Tensor ", Describe(desc), " has more than ", kMaxElements, " elements."});
     }
-    count *= std::max<int64_t>(dim, 1);
+    count *= std::max<uint64_t>(dim, 1);
   }
   const bool empty = std::find(desc.shape.begin(), desc.shape.end(), 0) != desc.shape.end();
-  return empty ? size_t{0} : static_cast<size_t>(count) * ElementSize(desc.dtype);
+  return empty ? uint64_t{0} : count * ElementSize(desc.dtype);
 }
+
 }  // namespace spirloom::graph

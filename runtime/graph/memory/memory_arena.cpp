@@ -2,12 +2,14 @@
 
 namespace spirloom::graph {
 
-Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, size_t index,
-                                                                 uint64_t size) {
+Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, uint32_t type_bits,
+                                                                 size_t index, uint64_t size) {
   std::shared_ptr<vulkan::DeviceMemory>& block = blocks_[{type, index}];
-  if (block != nullptr && block->size() >= size) return block;
+  if (block != nullptr && block->size() >= size && (type_bits >> block->type() & 1) != 0) {
+    return block;
+  }
   SPIRLOOM_TRY(budget_->Take(size));
-  auto memory = vulkan::DeviceMemory::Create(*device_, size, uint32_t{1} << type, use_);
+  auto memory = vulkan::DeviceMemory::Create(*device_, size, type_bits, use_);
   if (!memory.ok()) {
     budget_->GiveBack(size);
     return std::move(memory).status();
@@ -18,6 +20,10 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
              budget->GiveBack(size);
            }};
   return block;
+}
+
+void MemoryArena::DropUnused() {
+  std::erase_if(blocks_, [](const auto& entry) { return entry.second.use_count() <= 1; });
 }
 
 }  // namespace spirloom::graph

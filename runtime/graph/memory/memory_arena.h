@@ -24,9 +24,13 @@ class MemoryArena {
 
   vulkan::MemoryUse use() const { return use_; }
 
-  // Block number `index` of this memory type, of at least `size` bytes. One that is too small is
-  // replaced, and lives on while somebody holds it.
-  Result<std::shared_ptr<vulkan::DeviceMemory>> Block(uint32_t type, size_t index, uint64_t size);
+  // Block number `index` among those for this memory type, of at least `size` bytes; of another of
+  // the types in `type_bits` where that one's heap is full. One that is too small, or of no such
+  // type, is replaced, and lives on while somebody holds it.
+  Result<std::shared_ptr<vulkan::DeviceMemory>> Block(uint32_t type, uint32_t type_bits,
+                                                      size_t index, uint64_t size);
+  // Frees what nobody holds.
+  void DropUnused();
 
  private:
   const vulkan::Device* device_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/align.h"
 #include "runtime/base/error.h"
 #include "runtime/base/sorted_order.h"
 #include "runtime/graph/memory/lifetime_index.h"
@@ -17,12 +18,11 @@ namespace {
 // need a fraction of it; a hostile one, all of whose tensors live at once, is stopped by it.
 constexpr size_t kMaxLooks = size_t{1} << 22;
 
+// A driver that has no room for a block of this size has little room at all.
+constexpr uint64_t kLeastPart = uint64_t{16} << 20;
+
 // How many requests are placed in all, in one order after another.
 constexpr size_t kMostPlaced = 4'000;
-
-uint64_t AlignUp(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
-}
 
 // Where a request could go in a block, and what that wastes.
 struct Candidate {
@@ -183,7 +183,8 @@ MemoryPlan PlanInOrder(std::span<const MemoryRequest> requests, uint64_t max_blo
 // The request that ends last in the largest block: had it found a place earlier, the block could
 // be smaller.
 size_t Topmost(std::span<const MemoryRequest> requests, const MemoryPlan& plan) {
-  const auto largest = std::ranges::max_element(plan.block_size) - plan.block_size.begin();
+  const auto largest =
+      static_cast<uint32_t>(std::ranges::max_element(plan.block_size) - plan.block_size.begin());
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
     if (slot.block == largest && slot.offset + requests[i].size == plan.block_size[slot.block]) {
@@ -226,6 +227,20 @@ Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t 
   plan.naive_bytes = naive.naive_bytes;
   plan.live_bytes = naive.live_bytes;
   return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);
+}
+
+Result<MemoryPlan> PlanAndAllocate(std::span<const MemoryRequest> requests, uint64_t max_block,
+                                   const std::function<Status(const MemoryPlan&)>& allocate) {
+  uint64_t least = kLeastPart;
+  for (const MemoryRequest& request : requests) least = std::max(least, request.size);
+  while (true) {
+    SPIRLOOM_TRY_ASSIGN(MemoryPlan plan, PlanMemory(requests, max_block));
+    Status status = allocate(plan);
+    if (status.ok()) return plan;
+    if (status.code() != StatusCode::kOutOfMemory || plan.block_size.empty()) return status;
+    max_block = *std::ranges::max_element(plan.block_size) / 2;
+    if (max_block < least) return status;
+  }
 }
 
 }  // namespace spirloom::graph

@@ -4,6 +4,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_PLANNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,12 @@ struct MemoryPlan {
 // `max_block` bytes. The result depends on the requests alone and never takes more than
 // naive_bytes. Fails with kOutOfMemory for a request beyond `max_block`.
 Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t max_block);
+
+// The plan whose blocks `allocate` finds room for: where it fails with kOutOfMemory, as there may
+// be room for several smaller blocks, one of half the size at most is tried, as long as that holds
+// each request and is not small. Otherwise fails as `allocate` and PlanMemory() do.
+Result<MemoryPlan> PlanAndAllocate(std::span<const MemoryRequest> requests, uint64_t max_block,
+                                   const std::function<Status(const MemoryPlan&)>& allocate);
 
 }  // namespace spirloom::graph
 

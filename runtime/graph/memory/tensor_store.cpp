@@ -35,6 +35,32 @@ uint64_t GranularityOf(std::span<TensorResource* const> resources, const vulkan:
   return any && !all ? std::max<uint64_t>(device.limits().bufferImageGranularity, 1) : 1;
 }
 
+uint32_t CommonTypes(std::span<TensorResource* const> resources) {
+  uint32_t bits = ~uint32_t{0};
+  for (const TensorResource* resource : resources) bits &= RequirementsOf(*resource).memoryTypeBits;
+  return bits;
+}
+
+// How large a block in memory of this type may be.
+uint64_t LargestBlock(const vulkan::PhysicalDevice& device, uint32_t type,
+                      std::span<const MemoryRequest> requests) {
+  uint64_t least = device.memory.memoryHeaps[device.memory.memoryTypes[type].heapIndex].size;
+  for (const MemoryRequest& request : requests) least = std::max(least, request.size);
+  return std::min<uint64_t>(device.max_memory_allocation_size, least);
+}
+
+Result<std::vector<std::shared_ptr<vulkan::DeviceMemory>>> TakeBlocks(const MemoryPlan& plan,
+                                                                      uint32_t type,
+                                                                      uint32_t type_bits,
+                                                                      MemoryArena& arena) {
+  std::vector<std::shared_ptr<vulkan::DeviceMemory>> blocks;
+  for (uint64_t size : plan.block_size) {
+    SPIRLOOM_TRY_ASSIGN(auto block, arena.Block(type, type_bits, blocks.size(), size));
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
 }  // namespace
 
 TensorStore::~TensorStore() {
@@ -128,15 +154,22 @@ Result<TensorStore::Pool> TensorStore::MakeResources(std::span<const TensorLifet
 Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type,
                                                  MemoryArena& arena) {
   const std::vector<MemoryRequest> requests = RequestsOf(pool);
-  SPIRLOOM_TRY_ASSIGN(const MemoryPlan plan,
-                      PlanMemory(requests, device_->physical().max_memory_allocation_size));
+  const uint32_t type_bits = CommonTypes(pool.resources);
   std::vector<std::shared_ptr<vulkan::DeviceMemory>> blocks;
+  const auto allocate = [&](const MemoryPlan& tried) -> Status {
+    auto taken = TakeBlocks(tried, type, type_bits, arena);
+    if (taken.ok()) {
+      blocks = std::move(taken).value();
+      return Status();
+    }
+    arena.DropUnused();  // smaller blocks take their place
+    return std::move(taken).status();
+  };
+  SPIRLOOM_TRY_ASSIGN(
+      const MemoryPlan plan,
+      PlanAndAllocate(requests, LargestBlock(device_->physical(), type, requests), allocate));
   std::vector<uint32_t> ids;
-  for (uint64_t size : plan.block_size) {
-    SPIRLOOM_TRY_ASSIGN(auto block, arena.Block(type, blocks.size(), size));
-    blocks.push_back(std::move(block));
-    ids.push_back(NextMemoryId());
-  }
+  for (size_t i = 0; i < blocks.size(); ++i) ids.push_back(NextMemoryId());
   for (size_t i = 0; i < requests.size(); ++i) {
     const MemorySlot& slot = plan.slots[i];
     TensorResource& resource = *pool.resources[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/align.h"
 #include "runtime/base/error.h"
 #include "runtime/vulkan/command_buffer.h"
 
@@ -12,12 +13,7 @@ using graph::Plan;
 using graph::PlanTensor;
 using vulkan::MemoryUse;
 
-constexpr uint64_t kHostAlignment = 64;
-
-// What a tensor takes of a staging buffer, in which they follow one another.
-uint64_t StagedSize(const PlanTensor& tensor) {
-  return (tensor.size + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
-}
+constexpr uint64_t kHostAlignment = 64;  // of tensors in a staging buffer
 
 std::vector<uint32_t> Roots(const Plan& plan, const std::vector<uint32_t>& tensors) {
   std::vector<uint32_t> roots;
@@ -31,7 +27,7 @@ Result<std::shared_ptr<const vulkan::Buffer>> Staging(
     const Plan& plan, const std::vector<uint32_t>& tensors, const vulkan::Device& device,
     MemoryUse use, const std::shared_ptr<const vulkan::Buffer>& last) {
   uint64_t total = 0;
-  for (uint32_t tensor : tensors) total += StagedSize(plan.tensors[tensor]);
+  for (uint32_t tensor : tensors) total += AlignUp(plan.tensors[tensor].size, kHostAlignment);
   if (total == 0) return std::shared_ptr<const vulkan::Buffer>();
   if (last != nullptr && last->size() >= total) return last;
   SPIRLOOM_TRY_ASSIGN(vulkan::Buffer buffer, vulkan::Buffer::Create(device, total, use));
@@ -47,14 +43,14 @@ std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>
   for (uint32_t index : tensors) {
     const PlanTensor& tensor = plan.tensors[index];
     HostTensor& mapped = host.emplace_back();
-    mapped.size = tensor.size;
+    mapped.size = static_cast<size_t>(tensor.size);
     if (tensor.size == 0) continue;
     const vulkan::Buffer& buffer = *store.Find(index)->buffer;
     mapped.data = staging ? staging->mapped() + offset : buffer.mapped();
     mapped.buffer = buffer.handle();
     mapped.offset = buffer.offset();
     mapped.staged_offset = offset;
-    offset += StagedSize(tensor);
+    offset += AlignUp(tensor.size, kHostAlignment);
   }
   return host;
 }
@@ -83,8 +79,9 @@ struct Interface {
     return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
   }
   bool NeedsCopies() const {
-    return staging != nullptr ||
-           std::ranges::any_of(bindings, [](const Binding& b) { return b.buffer != nullptr; });
+    return staging != nullptr || std::ranges::any_of(bindings, [](const Binding& b) {
+             return b.buffer != VK_NULL_HANDLE;
+           });
   }
 };
 

@@ -161,8 +161,7 @@ Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
                       timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
   for (size_t i = 0; i < profile.size(); ++i) {
     profile[i].start_ns = times[2 * i];
-    // Timestamps of few bits may come out of order.
-    profile[i].gpu_ns = times[2 * i + 1] - std::min(times[2 * i], times[2 * i + 1]);
+    profile[i].gpu_ns = vulkan::Elapsed(times[2 * i], times[2 * i + 1]);
   }
   return profile;
 }

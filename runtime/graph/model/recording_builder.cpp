@@ -31,8 +31,9 @@ std::vector<TensorInfo> InfosOf(const graph::Graph& graph, const std::vector<uin
     const graph::Tensor& tensor = graph.tensors[tensors[i]];
     const PlanTensor& found = plan.tensors[planned[i]];
     infos.push_back({tensor.name, tensor.dtype,
-                     Shape(found.desc.shape.begin(), found.desc.shape.end()), found.size,
-                     tensor.least, tensor.greatest, graph::DescribeDims(graph, tensor)});
+                     Shape(found.desc.shape.begin(), found.desc.shape.end()),
+                     static_cast<size_t>(found.size), tensor.least, tensor.greatest,
+                     graph::DescribeDims(graph, tensor)});
   }
   return infos;
 }
@@ -52,6 +53,12 @@ class RecordingBuilder {
                                           .max_dispatches = state_.limits.dispatches};
     SPIRLOOM_TRY_ASSIGN(plan_,
                         graph::Lower(graph_, state_.runtime->index, state_.traits, lowering));
+    if (plan_.fallbacks > 0) {
+      device().host().Say(LogLevel::kInfo,
+                          {"Another storage than asked for is used for ", plan_.fallbacks,
+                           " nodes, as theirs has no kernel or does not hold them; the first is ",
+                           plan_.first_fallback, "."});
+    }
     SPIRLOOM_TRY_ASSIGN(list_, graph::BuildDispatches(plan_, state_.traits));
     for (const Dispatch& dispatch : list_.dispatches) {
       if (!plan_.nodes[dispatch.node].is_constant) run_.push_back(dispatch);

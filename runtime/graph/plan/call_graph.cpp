@@ -53,14 +53,16 @@ class Builder {
   }
 
   void FillConstants() {
-    size_t most = 0;
+    uint64_t most = 0;
     for (const Tensor& tensor : made_.graph.tensors) {
       if (tensor.constant >= 0) most = std::max(most, tensor.size);
     }
-    made_.zeros.resize(most);
+    // More than the host can address is more than it has memory for, and ends here.
+    made_.zeros.resize(static_cast<size_t>(std::min<uint64_t>(most, SIZE_MAX)));
     for (const Tensor& tensor : made_.graph.tensors) {
       if (tensor.constant < 0) continue;
-      made_.graph.constants.push_back(std::span(made_.zeros).first(tensor.size));
+      made_.graph.constants.push_back(
+          std::span(made_.zeros).first(static_cast<size_t>(tensor.size)));
     }
   }
 

@@ -8,7 +8,7 @@ namespace spirloom::graph {
 namespace {
 
 template <typename List, typename Text>
-std::string Join(const List& list, const char* separator, Text text) {
+std::string JoinAs(const List& list, const char* separator, Text text) {
   std::string joined;
   for (const auto& element : list) {
     if (!joined.empty()) joined += separator;
@@ -19,7 +19,7 @@ std::string Join(const List& list, const char* separator, Text text) {
 
 template <typename Ints>
 std::string IntsText(const Ints& ints) {
-  return Concat({"[", Join(ints, ",", [](int64_t value) { return std::to_string(value); }), "]"});
+  return Concat({"[", JoinAs(ints, ",", [](int64_t value) { return std::to_string(value); }), "]"});
 }
 
 std::string TensorText(const PlanTensor& tensor) {
@@ -54,12 +54,12 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
     case ArgKind::kNone:
       return "none";
     case ArgKind::kTensor:
-      return Join(arg.tensors, ", ", tensor);
+      return JoinAs(arg.tensors, ", ", tensor);
     case ArgKind::kTensorList:
-      return Concat({"[", Join(arg.tensors, ", ", tensor), "]"});
+      return Concat({"[", JoinAs(arg.tensors, ", ", tensor), "]"});
     case ArgKind::kInt:
     case ArgKind::kBool:
-      return Join(arg.ints, ",", [](int64_t value) { return std::to_string(value); });
+      return JoinAs(arg.ints, ",", [](int64_t value) { return std::to_string(value); });
     case ArgKind::kInts:
       return IntsText(arg.ints);
     case ArgKind::kFloat:
@@ -75,7 +75,7 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
 std::string CallText(const ops::OpInfo& op, std::span<const Arg> args,
                      const std::deque<PlanTensor>& tensors, Storage storage) {
   const auto text = [&](const Arg& arg) { return ArgText(arg, tensors); };
-  return Concat({op.name, "(", Join(args, ", ", text), ") in ", Name(storage)});
+  return Concat({op.name, "(", JoinAs(args, ", ", text), ") in ", Name(storage)});
 }
 
 }  // namespace spirloom::graph

@@ -48,12 +48,6 @@ Status CheckAgreement(const ops::KernelInfo& kernel, const ops::Variant& variant
                                        "or specialisation constants."});
 }
 
-std::string Join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // A kernel may count on its workgroup's size (lanes that share a sum, an array for each), so that
 // no other one is tried.
 bool WorkgroupFits(const pack::VariantRow& row, const DeviceTraits& device) {
@@ -77,7 +71,7 @@ std::string Lacking(const pack::VariantRow& row, const DeviceTraits& device) {
          ", beyond this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " in all)"}));
   }
-  return Join(names);
+  return Join(names, ", ");
 }
 
 KernelSearch Failure(ChoiceFailure failure) {

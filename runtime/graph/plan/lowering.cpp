@@ -36,12 +36,22 @@ class Lowering {
       SPIRLOOM_TRY_WHILE(AddOutput(i), {"preparing ", calls_.node()});
     }
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
+    for (uint32_t input : calls_.plan().inputs) SPIRLOOM_TRY(CheckAddressable("Input", input));
+    for (uint32_t output : calls_.plan().outputs) SPIRLOOM_TRY(CheckAddressable("Output", output));
     RemoveDeadNodes(calls_.plan());
     JoinParts(calls_.plan(), device_);
     return std::move(calls_.plan());
   }
 
  private:
+  // The host passes inputs and takes outputs, so their sizes are numbers that it can count to.
+  Status CheckAddressable(const char* what, uint32_t tensor) {
+    const PlanTensor& found = calls_.tensor(tensor);
+    if (std::in_range<size_t>(found.size)) return Status();
+    return Error(StatusCode::kUnsupported, {what, " ", Quote(found.name), " takes ", found.size,
+                                            " bytes, more than this host of 32 bits can address."});
+  }
+
   // A graph tensor as the file declares it.
   uint32_t AddDeclared(uint32_t graph_tensor) {
     const Tensor& source = graph_.tensors[graph_tensor];
@@ -106,7 +116,18 @@ class Lowering {
       if (aliased) return Status();
     }
     const Storage source = SourceStorage(call.args(), requested);
-    return calls_.Lower(call, StorageChoices(*op->op, source, requested), node.name);
+    const uint32_t output = call.outputs()[0];
+    SPIRLOOM_TRY(calls_.Lower(call, StorageChoices(*op->op, source, requested), node.name));
+    NoteStorage(calls_.tensor(output).storage(), requested);
+    return Status();
+  }
+
+  void NoteStorage(Storage chosen, Storage requested) {
+    if (chosen == requested) return;
+    Plan& plan = calls_.plan();
+    if (plan.fallbacks++ > 0) return;
+    plan.first_fallback =
+        Concat({calls_.node(), " in a ", Name(chosen), ", not in a ", Name(requested)});
   }
 
   // The arguments with tensors of the plan.

@@ -13,7 +13,7 @@ const ops::TensorDesc kAbsent = [] {
   return desc;
 }();
 
-ArgKind KindOf(ops::ArgType type) {
+ArgKind ArgKindOf(ops::ArgType type) {
   switch (type) {
     case ops::ArgType::kTensor:
       return ArgKind::kTensor;
@@ -43,7 +43,7 @@ Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
                   "). Import the model again: the operator is another than when it was imported."});
   }
   for (size_t i = 0; i < args.size(); ++i) {
-    const ArgKind wanted = KindOf(op.args[i].type);
+    const ArgKind wanted = ArgKindOf(op.args[i].type);
     if (args[i].kind == wanted) continue;
     if (args[i].kind == ArgKind::kNone && op.args[i].optional) continue;
     return InvalidFile({"Argument ", op.args[i].name, " of ", op.name, " is a ", Name(wanted),
@@ -112,7 +112,7 @@ Result<uint32_t> OpCall::Find(const ops::TensorDesc* tensor) const {
 
 Result<Arg> OpCall::ToArg(const ops::Value& value, ops::ArgType type) const {
   Arg arg;
-  arg.kind = KindOf(type);
+  arg.kind = ArgKindOf(type);
   switch (type) {
     case ops::ArgType::kTensor: {
       if (value.tensor == nullptr || !value.tensor->present) {

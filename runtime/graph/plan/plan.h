@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/align.h"
 #include "runtime/graph/file/graph.h"
 #include "runtime/ops/eval.h"
 #include "runtime/ops/op_index.h"
@@ -22,7 +23,7 @@ inline constexpr uint32_t kNoTensor = UINT32_MAX;
 struct PlanTensor {
   std::string name;
   ops::TensorDesc desc;  // with the storage
-  size_t size = 0;       // bytes when dense
+  uint64_t size = 0;     // bytes when dense
   // Its value is known at load: a constant of the file, or computed from such alone.
   bool is_constant = false;
   int32_t constant = -1;          // index into Graph::constants
@@ -33,7 +34,7 @@ struct PlanTensor {
 
   Storage storage() const { return desc.storage; }
   // What a buffer for it takes: kernels may read and write whole vectors of four.
-  uint64_t buffer_size() const { return (uint64_t{size} + 15) / 16 * 16; }
+  uint64_t buffer_size() const { return AlignUp(size, 16); }
 };
 
 // What formulas say of one dispatch of a call.
@@ -76,6 +77,8 @@ struct Plan {
   std::vector<uint32_t> outputs;   // the tensor that becomes graph output i, in a buffer
   size_t layout_copies = 0;        // nodes that change storage in every run
   size_t aliased_views = 0;        // nodes of the graph that became aliases
+  size_t fallbacks = 0;            // nodes whose outputs are in another storage than asked for
+  std::string first_fallback;      // the first of them, in words
 
   // The tensor whose memory `tensor` lives in.
   uint32_t Root(uint32_t tensor) const {

@@ -11,7 +11,7 @@
 #elif defined(_WIN32)
 #define SPIRLOOM_API __declspec(dllimport)
 #else
-#define SPIRLOOM_API __attribute__((visibility("default")))
+#define SPIRLOOM_API [[gnu::visibility("default")]]
 #endif
 
 #endif  // SPIRLOOM_EXPORT_H_

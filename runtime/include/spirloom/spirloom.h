@@ -403,6 +403,10 @@ typedef struct spirloom_model_options {
   void* on_tuned_data;
   // For how many sizes of its inputs a model keeps what it prepared (commands, descriptors). 0: 8.
   size_t kept_sizes;
+  // What a graph may take at most: dispatches take host memory, tensors the device's. 0: what
+  // follows from the size of the file, enough for most (docs/running.md).
+  uint64_t max_dispatches;
+  uint64_t max_device_bytes;
 } spirloom_model_options;
 
 // The device memory, pipelines and recorded commands of one graph.

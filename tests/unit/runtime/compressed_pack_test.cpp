@@ -10,6 +10,7 @@
 #include "runtime/pack/shader_pack.h"
 #include "runtime/pack/spirv_words.h"
 #include "tests/unit/runtime/pack_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom::pack {
 namespace {
@@ -28,10 +29,9 @@ PackBytes PackOf(const std::vector<uint32_t>& words) {
   compiler::Variant variant;
   variant.id = "some_f32_buffer";
   variant.key = 5;
-  const auto written = compiler::WritePack("ops", {{&variant, words}}, {.compress = true});
-  EXPECT_TRUE(written.ok()) << written.status().message();
-  PackBytes bytes(written->bytes.size());
-  std::ranges::copy(std::as_bytes(std::span(written->bytes)), bytes.bytes().begin());
+  const auto written = ValueOf(compiler::WritePack("ops", {{&variant, words}}, {.compress = true}));
+  PackBytes bytes(written.bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(written.bytes)), bytes.bytes().begin());
   return bytes;
 }
 
@@ -64,7 +64,7 @@ TEST(CompressedPack, LeavesRawWhatDoesNotGetSmaller) {
   for (size_t i = 5; i < words.size(); ++i) words[i] = static_cast<uint32_t>(random());
   PackBytes pack = PackOf(words);
   EXPECT_EQ(pack.module(0).codec, static_cast<uint32_t>(Codec::kRaw));
-  EXPECT_EQ(*Read(pack), words);
+  EXPECT_EQ(ValueOf(Read(pack)), words);
 }
 
 TEST(CompressedPack, RefusesToAllocateWithoutLimit) {

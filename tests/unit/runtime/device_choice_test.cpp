@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/vulkan/physical_device.h"
+#include "tests/value_of.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -23,15 +24,15 @@ TEST(ChooseDevice, TakesTheFirstUsableWithoutAChoice) {
   EXPECT_EQ(*chosen, 1U);
 }
 
-TEST(ChooseDevice, TakesAnIndex) { EXPECT_EQ(*ChooseDevice(kDevices, "2"), 2U); }
+TEST(ChooseDevice, TakesAnIndex) { EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "2")), 2U); }
 
 TEST(ChooseDevice, TakesAPartOfAName) {
-  EXPECT_EQ(*ChooseDevice(kDevices, "LLVM"), 2U);
-  EXPECT_EQ(*ChooseDevice(kDevices, "fast gpu"), 1U);
+  EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "LLVM")), 2U);
+  EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "fast gpu")), 1U);
 }
 
 TEST(ChooseDevice, TakesANumberBeyondTheListAsAName) {
-  EXPECT_EQ(*ChooseDevice(kDevices, "4090"), 1U);
+  EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "4090")), 1U);
 }
 
 TEST(ChooseDevice, TakesWhatTellsEqualDevicesApart) {
@@ -39,22 +40,22 @@ TEST(ChooseDevice, TakesWhatTellsEqualDevicesApart) {
   twins[1].uuid = "uuid:00112233445566778899aabbccddeeff";
   twins[1].luid = "luid:0011223344556677";
   twins[2].pci = "pci:0000:01:00.0";
-  EXPECT_EQ(*ChooseDevice(twins, "uuid:00112233445566778899AABBCCDDEEFF"), 1U);
-  EXPECT_EQ(*ChooseDevice(twins, "luid:0011223344556677"), 1U);
-  EXPECT_EQ(*ChooseDevice(twins, "pci:0000:01:00.0"), 2U);
+  EXPECT_EQ(ValueOf(ChooseDevice(twins, "uuid:00112233445566778899AABBCCDDEEFF")), 1U);
+  EXPECT_EQ(ValueOf(ChooseDevice(twins, "luid:0011223344556677")), 1U);
+  EXPECT_EQ(ValueOf(ChooseDevice(twins, "pci:0000:01:00.0")), 2U);
   EXPECT_EQ(ChooseDevice(twins, "pci:0000:02:00.0").status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST(ChooseDevice, TakesOnlyWhatIsAccepted) {
   const auto software = [](const DeviceInfo& device) { return device.name == "llvmpipe"; };
-  EXPECT_EQ(*ChooseDevice(kDevices, "", software), 2U);
-  EXPECT_EQ(*ChooseDevice(kDevices, "2", software), 2U);
+  EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "", software)), 2U);
+  EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "2", software)), 2U);
   const Status status = ChooseDevice(kDevices, "1", software).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("'1' that RuntimeOptions::accept takes"), std::string::npos);
 }
 
-TEST(ChooseDevice, PrefersAUsableMatch) { EXPECT_EQ(*ChooseDevice(kDevices, "gpu"), 1U); }
+TEST(ChooseDevice, PrefersAUsableMatch) { EXPECT_EQ(ValueOf(ChooseDevice(kDevices, "gpu")), 1U); }
 
 TEST(ChooseDevice, ListsTheDevicesWhenNoneMatches) {
   const Status status = ChooseDevice(kDevices, "radeon").status();

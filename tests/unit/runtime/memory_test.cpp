@@ -73,6 +73,16 @@ TEST(ChooseMemoryTypes, NothingFitsOne) {
   EXPECT_EQ(ChooseMemoryTypes(Types({kVisible, kLocal}), bits, MemoryUse::kUpload), std::nullopt);
 }
 
+TEST(MemoryTypesFor, AreThoseOfOtherHeapsWhenOneIsFull) {
+  auto memory = Types({kVisible, kLocal, kLocal, kVisible | kCached, kLocal | kVisible});
+  for (uint32_t i : {1U, 2U}) memory.memoryTypes[i].heapIndex = 1;
+  memory.memoryTypes[4].heapIndex = 2;
+  EXPECT_THAT(MemoryTypesFor(memory, ~0U, MemoryUse::kDevice), ElementsAre(1, 4, 0));
+  EXPECT_THAT(MemoryTypesFor(memory, 0b01011, MemoryUse::kDevice), ElementsAre(1, 0));
+  EXPECT_THAT(MemoryTypesFor(memory, ~0U, MemoryUse::kUpload), ElementsAre(0, 4));
+  EXPECT_THAT(MemoryTypesFor(memory, 0b00110, MemoryUse::kUpload), ElementsAre());
+}
+
 class MemoryTest : public testing::DeviceTest {};
 
 TEST_F(MemoryTest, CountsAllocations) {

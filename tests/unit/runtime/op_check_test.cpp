@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "runtime/ops/formula_check.h"
 #include "runtime/ops/op_index.h"
 #include "tests/unit/runtime/pack_builder.h"
 
@@ -175,6 +176,19 @@ TEST(CheckPacking, ACopyBindsItsTensorWhereItLies) {
               StartsWith("The kernel 'kernel' of spirloom.copy wants 'x' packed or in a storage of "
                          "its own; a copy binds its tensor where it lies."));
   EXPECT_THAT(Refusal(PackingWith("spirloom.copy", "test.pack")), HasSubstr("wants 'x' packed"));
+}
+
+// The evaluator takes some 2 KiB of stack for each, of threads that may have 512 KiB.
+TEST(CheckFormula, OneNestsAtMost128Deep) {
+  const auto nested = [](size_t depth) {
+    std::vector<std::byte> bytes(depth - 1, static_cast<std::byte>(Opcode::kNeg));
+    bytes.push_back(static_cast<std::byte>(Opcode::kInt));
+    bytes.push_back(std::byte{2});
+    return CheckFormula(bytes, {});
+  };
+  ASSERT_TRUE(nested(128).ok()) << nested(128).status().message();
+  EXPECT_EQ(nested(128)->depth, 128U);
+  EXPECT_THAT(nested(129).status().message(), HasSubstr("it nests deeper than 128"));
 }
 
 }  // namespace

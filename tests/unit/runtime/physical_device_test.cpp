@@ -10,6 +10,7 @@
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/texture_limits.h"
 #include "tests/unit/runtime/device_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -61,7 +62,7 @@ TEST(TextureLimits, OnlyOneAnswerMeansThatAFormatIsNotSupported) {
   const auto unsupported = IsSupported(VK_ERROR_FORMAT_NOT_SUPPORTED);
   ASSERT_TRUE(unsupported.ok());
   EXPECT_FALSE(*unsupported);
-  EXPECT_TRUE(*IsSupported(VK_SUCCESS));
+  EXPECT_TRUE(ValueOf(IsSupported(VK_SUCCESS)));
   for (const VkResult failure : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY}) {
     EXPECT_EQ(IsSupported(failure).status().code(), StatusCode::kOutOfMemory);
   }
@@ -173,7 +174,7 @@ struct FaultyDriver {
 };
 
 TEST_F(PhysicalDeviceTest, DevicesThatFailAreLeftOut) {
-  FaultyDriver::real = *LoadLoader();
+  FaultyDriver::real = ValueOf(LoadLoader());
   std::vector<std::string> log;
   InstanceOptions options;
   options.host.log = [&](LogLevel, std::string_view text) { log.emplace_back(text); };

@@ -12,6 +12,7 @@
 #include "runtime/base/cache_file.h"
 #include "runtime/vulkan/pipeline.h"
 #include "tests/unit/runtime/device_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -41,13 +42,11 @@ class PipelineCacheTest : public testing::DeviceTest {
 
   // The size that a new cache in `folder` takes from its file.
   size_t LoadedSize(const std::string& folder) {
-    const auto cache = PipelineCache::Create(device(), folder);
-    EXPECT_TRUE(cache.ok()) << cache.status().message();
-    return cache.ok() ? cache->loaded_size() : 0;
+    return ValueOf(PipelineCache::Create(device(), folder)).loaded_size();
   }
 
   std::string Path(const std::string& folder) {
-    return PipelineCache::Create(device(), folder).value().path();
+    return ValueOf(PipelineCache::Create(device(), folder)).path();
   }
 };
 

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +15,9 @@
 #include "runtime/base/host.h"
 #include "runtime/session/runtime_state.h"
 #include "runtime/vulkan/buffer.h"
+#include "tests/unit/counting_allocator.h"
 #include "tests/unit/runtime/device_fixture.h"
+#include "tests/value_of.h"
 
 namespace spirloom {
 namespace {
@@ -61,7 +62,7 @@ TEST_F(RuntimeTest, RefusesAnUnknownDevice) {
   const Status status = Runtime::Create({.device = "no such GPU", .cache_dir = "none"}).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("'no such GPU'"));
-  EXPECT_THAT(status.message(), HasSubstr("0: " + (*ListDevices())[0].name));
+  EXPECT_THAT(status.message(), HasSubstr("0: " + ValueOf(ListDevices())[0].name));
 }
 
 TEST_F(RuntimeTest, EnvironmentNamesADeviceUnlessTheOptionDoes) {
@@ -134,33 +135,6 @@ TEST_F(RuntimeTest, LimitsAndCountsDeviceMemory) {
   EXPECT_GE(runtime->memory().peak, 1U << 19);
   EXPECT_EQ(runtime->memory().limit, 1U << 20);
 }
-
-// Counts what is allocated through it.
-struct CountingAllocator {
-  VkAllocationCallbacks callbacks{.pUserData = this,
-                                  .pfnAllocation = &Allocate,
-                                  .pfnReallocation = &Reallocate,
-                                  .pfnFree = &Free,
-                                  .pfnInternalAllocation = nullptr,
-                                  .pfnInternalFree = nullptr};
-  std::atomic<int> calls = 0;
-
-  static void* VKAPI_PTR Allocate(void* user, size_t size, size_t alignment,
-                                  VkSystemAllocationScope) {
-    ++static_cast<CountingAllocator*>(user)->calls;
-    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  }
-  static void* VKAPI_PTR Reallocate(void* user, void* old, size_t size, size_t alignment,
-                                    VkSystemAllocationScope scope) {
-    void* made = size == 0 ? nullptr : Allocate(user, size, alignment, scope);
-    if (made != nullptr && old != nullptr) {
-      std::memcpy(made, old, std::min(size, malloc_usable_size(old)));
-    }
-    std::free(old);
-    return made;
-  }
-  static void VKAPI_PTR Free(void*, void* memory) { std::free(memory); }
-};
 
 TEST_F(RuntimeTest, PassesAllocatorsOn) {
   CountingAllocator allocator;

@@ -11,6 +11,7 @@
 #include "compiler/pack_writer.h"
 #include "runtime/pack/spirv_words.h"
 #include "tests/unit/runtime/pack_builder.h"
+#include "tests/value_of.h"
 
 namespace spirloom::pack {
 namespace {
@@ -46,7 +47,7 @@ TEST(ShaderPack, Reads) {
   const VariantRow* row = pack->Find(7);
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(pack->Name(*row), "variant_1");
-  const std::vector<uint32_t> words = pack->ReadSpirv(*row).value();
+  const std::vector<uint32_t> words = ValueOf(pack->ReadSpirv(*row));
   EXPECT_EQ(words.size(), 6U);
   EXPECT_EQ(words[0], 0x07230203U);
   EXPECT_EQ(pack->Find(8), nullptr);
@@ -80,7 +81,7 @@ TEST(ShaderPack, ReadsWhatTheCompilerWrites) {
   ASSERT_NE(pack->Find(6), nullptr);
   EXPECT_EQ(pack->Find(6)->needs, 3U);
   EXPECT_EQ(pack->Name(*pack->Find(6)), "b_f32_buffer");
-  EXPECT_EQ(pack->ReadSpirv(*pack->Find(5)).value().back(), 42U);
+  EXPECT_EQ(ValueOf(pack->ReadSpirv(*pack->Find(5))).back(), 42U);
 }
 
 TEST(ShaderPack, RefusesTheHeader) {

@@ -22,5 +22,10 @@ TEST(TicksToNanoseconds, ATimeBeforeTheFirstIsZero) {
   EXPECT_EQ(TicksToNanoseconds({100, 90}, 36, 1.0), (Times{0, 0}));
 }
 
+TEST(Elapsed, IsZeroBetweenTimesOutOfOrder) {
+  EXPECT_EQ(Elapsed(3, 5), 2U);
+  EXPECT_EQ(Elapsed(5, 3), 0U);
+}
+
 }  // namespace
 }  // namespace spirloom::vulkan

@@ -1,0 +1,5 @@
+// The headers as users of a shared runtime read them.
+#include "spirloom/library.h"
+#include "spirloom/log.h"
+#include "spirloom/model.h"
+#include "spirloom/vulkan.h"
