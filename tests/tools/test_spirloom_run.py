@@ -191,7 +191,12 @@ def test_dispatches_are_limited(spirloom_run: Program, tmp_path: Path) -> None:
     ]
     graph_file.save(Graph([x], [z], nodes), tmp_path / "twice.slg")
     np.save(tmp_path / "x.npy", np.ones(3, np.float32))
-    run = [tmp_path / "twice.slg", "--input", f"x={tmp_path / 'x.npy'}", "--max-dispatches"]
+    run: list[str | Path] = [
+        tmp_path / "twice.slg",
+        "--input",
+        f"x={tmp_path / 'x.npy'}",
+        "--max-dispatches",
+    ]
     enough = spirloom_run(*run, "2")
     assert enough.returncode == 0, enough.stderr
     done = spirloom_run(*run, "1")

@@ -1,9 +1,8 @@
-"""`spirloom cases`: makes the case pack of op specs."""
+"""What `spirloom cases` does: makes the case pack of op specs."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from spirloom_schema.CasePack import CasePack
 
@@ -13,25 +12,6 @@ from codegen.errors import ErrorList
 from codegen.regular_file import replaced
 from spirloom.casegen.cache import PackCache, inputs_of
 from spirloom.casegen.case_pack import SIZE_PREFIX
-
-DESCRIPTION = """\
-Makes test cases for every variant of the operators: inputs, a graph file of one node, and what the
-NumPy reference gives. The C++ program op_tests runs them on a device.
-
-  spirloom cases --spec-dir op_specs --template-dir templates/glsl --out ops.slcases
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the options of `spirloom cases`."""
-    parser.add_argument("--spec-dir", type=Path, action="append", required=True, metavar="DIR")
-    parser.add_argument("--template-dir", type=Path, action="append", required=True, metavar="DIR")
-    parser.add_argument("--out", type=Path, required=True, help="the .slcases file to write")
-    parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="keep each op's cases there, and take them thence"
-    )
-    parser.add_argument("--depfile", type=Path, metavar="FILE", help="name all they follow from")
-    parser.add_argument("--op", metavar="NAME", help="only this op, e.g. aten.add.Tensor")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from codegen import SpecError
-from spirloom.casegen import cli
 from spirloom.errors import ImportFailure
+
+DESCRIPTION = """\
+Makes test cases for every variant of the operators: inputs, a graph file of one node, and what the
+NumPy reference gives. The C++ program op_tests runs them on a device.
+
+  spirloom cases --spec-dir op_specs --template-dir templates/glsl --out ops.slcases
+"""
 
 
 def add_parser(commands: Any) -> None:
@@ -15,15 +22,28 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "cases",
         help="make test cases of op specs",
-        description=cli.DESCRIPTION,
+        description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    cli.add_arguments(parser)
+    _add_arguments(parser)
     parser.set_defaults(run=run)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--spec-dir", type=Path, action="append", required=True, metavar="DIR")
+    parser.add_argument("--template-dir", type=Path, action="append", required=True, metavar="DIR")
+    parser.add_argument("--out", type=Path, required=True, help="the .slcases file to write")
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="keep each op's cases there, and take them thence"
+    )
+    parser.add_argument("--depfile", type=Path, metavar="FILE", help="name all they follow from")
+    parser.add_argument("--op", metavar="NAME", help="only this op, e.g. aten.add.Tensor")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the case pack."""
+    from spirloom.casegen import cli
+
     try:
         return cli.run(arguments)
     except SpecError as error:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from codegen import Arg, Kernel, Library, Op, SpecError, load_library
 from codegen.errors import Position
+from codegen.library import ROOT
 from codegen.signature import load_arg
 from codegen.yaml_reader import Entry, Scalar
 from spirloom.errors import ImportFailure
-from spirloom.ops import ROOT
 
 OWN_SPECS, OWN_TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
 

@@ -1,0 +1,108 @@
+"""The wheel, as a user has it: installed from the file, used from another folder.
+
+Needs PyPI for NumPy and onnx, so it is run by `./dev test-torch`, and by
+`python3 -m pytest tests/wheel`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples/digits"
+READ = """
+import sys
+import numpy as np
+import spirloom
+
+folder, graph = sys.argv[1:]
+pixels, labels, logits = (np.load(f"{folder}/{n}.npy") for n in ("images", "labels", "logits"))
+model = spirloom.load(graph)
+found, = model(pixels.astype(np.float32) / np.float32(16))
+print(f"{(found.argmax(axis=1) == labels).mean():.2%} {np.abs(found - logits).max() < 1e-4}")
+print([name for name in ("onnx", "yaml", "jinja2", "flatbuffers") if name in sys.modules])
+"""
+
+
+def call(folder: Path, *command: str | Path, code: int = 0) -> str:
+    """What a command prints, run in `folder`, without anything of the repository in reach."""
+    outside = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SPIRLOOM_LIB"))}
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=outside, capture_output=True, text=True
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def graph(importing: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The digits' network, imported by the wheel."""
+    made = tmp_path_factory.mktemp("graph") / "digits.slg"
+    dim = ["--dim", "batch=450"]
+    call(made.parent, importing / "spirloom", "import", DIGITS / "digits.onnx", "-o", made, *dim)
+    return made
+
+
+def test_its_name_and_size(wheel: Path) -> None:
+    assert re.fullmatch(r"spirloom-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl", wheel.name)
+    assert wheel.stat().st_size <= 8 << 20
+
+
+def test_what_is_in_it(wheel: Path) -> None:
+    """No name of ours but these is taken, and nothing of the build's."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        sources = [name for name in names if name.endswith(".py")]
+        foreign = re.compile(rb"^\s*(from|import) codegen\b", re.MULTILINE)
+        wrong = [name for name in sources if foreign.search(archive.read(name))]
+        assert str(ROOT).encode() not in archive.read("spirloom/ops.pickle")
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "spirloom",
+        "spirloom_schema",
+    }
+    assert wrong == []
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_it_reads_the_digits(bare: Path, graph: Path, tmp_path: Path) -> None:
+    """With NumPy alone, as accurately as PyTorch."""
+    said = call(tmp_path, bare / "python3", "-c", READ, DIGITS, graph)
+    assert said.splitlines() == ["99.11% True", "[]"]
+
+
+def test_spirloom_run(bare: Path, graph: Path, tmp_path: Path) -> None:
+    pixels = np.load(DIGITS / "images.npy").astype(np.float32) / np.float32(16)
+    np.save(tmp_path / "image.npy", pixels)
+    options = ["--input", "image=image.npy", "--output-dir", "out"]
+    commands: list[list[str | Path]] = [[bare / "spirloom-run"], [bare / "spirloom", "run"]]
+    for command in commands:
+        call(tmp_path, *command, graph, *options)
+        found = np.load(tmp_path / "out/logits.npy")
+        assert (found.argmax(axis=1) == np.load(DIGITS / "labels.npy")).mean() > 0.99
+        (tmp_path / "out/logits.npy").unlink()
+
+
+def test_the_commands(bare: Path, importing: Path, graph: Path, tmp_path: Path) -> None:
+    assert "aten.relu(x)" in call(tmp_path, bare / "spirloom", "ops")
+    assert "logits" in call(tmp_path, importing / "spirloom", "inspect", graph)
+    said = call(
+        tmp_path, bare / "spirloom", "import", DIGITS / "digits.onnx", "-o", "x.slg", code=1
+    )
+    assert "pip install 'spirloom[onnx]'" in said
+
+
+def test_doctor(bare: Path, tmp_path: Path) -> None:
+    report = json.loads(call(tmp_path, bare / "spirloom", "doctor", "--json"))
+    assert report["problems"] == []
+    assert report["operators"] >= 246
+    assert str(bare.parent) in report["library"]["path"]
+    assert report["python"]["modules"]["jinja2"] is None

@@ -1,0 +1,123 @@
+"""What `./dev wheel` runs: builds the wheel and names it for the oldest glibc that it runs with.
+
+The glibc is that of the newest symbol which a library or program in the wheel asks for; only
+libraries that every distribution of that glibc has may be linked.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = ROOT / "build/wheel-env"
+REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
+MOST_BYTES = 8 << 20
+
+# What manylinux wheels may link, as far as it concerns us: glibc's own, and what unwinds.
+COMMON = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+")
+
+
+class WheelError(Exception):
+    """The wheel cannot be made; the message says why."""
+
+
+def prepare() -> Path:
+    """The Python of an environment with what builds wheels, kept between builds."""
+    python = ENVIRONMENT / "bin/python3"
+    stamp = ENVIRONMENT / "installed.txt"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != repr(REQUIRED):
+        venv.EnvBuilder(clear=True, with_pip=True).create(ENVIRONMENT)
+        command = [str(python), "-m", "pip", "install", "--quiet", *REQUIRED]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise WheelError(f"pip cannot install {', '.join(REQUIRED)}: is PyPI reachable?")
+        stamp.write_text(repr(REQUIRED), encoding="utf-8")
+    return python
+
+
+def build(python: Path, folder: Path) -> Path:
+    """Builds in build/wheel; kernels that the release build compiled are taken from there."""
+    command = [str(python), "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation"]
+    cache = ROOT / "build/release/shader-cache"
+    if cache.exists():
+        command += ["--config-settings", f"cmake.define.SPIRLOOM_SHADER_CACHE={cache}"]
+    done = subprocess.run([*command, "--quiet", "--wheel-dir", str(folder)], check=False)
+    if done.returncode != 0:
+        raise WheelError("pip wheel failed.")
+    return next(folder.glob("*.whl"))
+
+
+def binaries(wheel: Path, folder: Path) -> list[Path]:
+    """The wheel's ELF files, unpacked to the folder."""
+    found = []
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if archive.read(name)[:4] == b"\x7fELF":
+                found.append(Path(archive.extract(name, folder)))
+    return found
+
+
+def objdump(option: str, binary: Path) -> str:
+    """What objdump says of a file."""
+    command = ["objdump", option, str(binary)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def needed_glibc(binary: Path) -> tuple[int, int]:
+    """The version that the file needs. WheelError if it links further libraries."""
+    linked = re.findall(r"NEEDED\s+(\S+)", objdump("-p", binary))
+    foreign = [name for name in linked if not COMMON.fullmatch(name)]
+    if foreign:
+        raise WheelError(f"{binary.name} links {', '.join(foreign)}, which not every system has.")
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", objdump("-T", binary))
+    return max(((int(major), int(minor)) for major, minor in versions), default=(2, 17))
+
+
+def platform_tag(found: list[Path]) -> str:
+    """E.g. manylinux_2_34_x86_64."""
+    major, minor = max(map(needed_glibc, found))
+    machine = sysconfig.get_platform().rpartition("-")[2].replace("-", "_")
+    return f"manylinux_{major}_{minor}_{machine}"
+
+
+def name_for_platform(python: Path, wheel: Path, target: Path) -> Path:
+    """Writes the tag into the wheel and moves it to the target folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        tag = platform_tag(binaries(wheel, Path(folder)))
+    command = [str(python), "-m", "wheel", "tags", "--remove", "--platform-tag", tag, str(wheel)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    tagged = next(wheel.parent.glob("*.whl"))
+    target.mkdir(parents=True, exist_ok=True)
+    for previous in target.glob("spirloom-*.whl"):
+        previous.unlink()
+    moved = target / tagged.name
+    moved.write_bytes(tagged.read_bytes())
+    return moved
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder (default dist)")
+    arguments = parser.parse_args()
+    try:
+        python = prepare()
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = name_for_platform(python, build(python, Path(folder)), arguments.out)
+    except WheelError as error:
+        print(f"wheel: {error}", file=sys.stderr)
+        return 1
+    size = wheel.stat().st_size
+    print(f"{wheel}: {size / 1e6:.1f} MB")
+    if size > MOST_BYTES:
+        print(f"wheel: {size} bytes are more than {MOST_BYTES}.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
