@@ -11,26 +11,9 @@ from onnx import NodeProto
 
 from spirloom.builder import Builder
 from spirloom.ir import Array, Tensor
-from spirloom.onnx.dtypes import narrowed
+from spirloom.lifter import Lifter
 from spirloom.onnx.terms import Unsupported, Value
 from spirloom.onnx.unpack import value_of
-
-
-class Lifter:
-    """Makes constants into tensors, each once, so that shared ones stay shared."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Array, Tensor]] = {}
-
-    def lift(self, builder: Builder, value: Value, name: str) -> Tensor:
-        """The tensor of a value."""
-        if isinstance(value, Tensor):
-            return value
-        if id(value) not in self._made:
-            tensor = builder.constant(narrowed(value))
-            tensor.name = name
-            self._made[id(value)] = (value, tensor)
-        return self._made[id(value)][1]
 
 
 class NodeContext:

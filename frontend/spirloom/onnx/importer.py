@@ -9,15 +9,16 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
+from spirloom.bounds.wide import narrowed
 from spirloom.budget import DEFAULT_EXTRA, Budget
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
+from spirloom.lifter import Lifter
 from spirloom.onnx import folders, ops, reader, refused, sequences
 from spirloom.onnx.arity import check_arity
-from spirloom.onnx.context import Lifter, NodeContext
+from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control import CONTROL
-from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.float64 import to_float32
 from spirloom.onnx.fold import FOLDERS, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
