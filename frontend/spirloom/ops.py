@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from codegen import EvalError, Op, SpecError, TensorType, load_library
+from codegen.spec import Arg
+from spirloom.bounds.wide import narrow_type
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, DType, Node, Storage, Tensor
+from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,6 +34,25 @@ class OpLibrary:
         except SpecError as error:
             raise ImportFailure(*str(error).splitlines()) from error
 
+    @classmethod
+    def with_dirs(cls, folders: Sequence[Path]) -> OpLibrary:
+        """Spirloom's own operators and those of further folders of specs.
+
+        Templates of a folder lie in it, or in `glsl/` or `templates/` beside it or below it.
+        """
+        templates = [
+            place
+            for folder in folders
+            for place in (folder, *(base / name for base in (folder, folder.parent)
+                                    for name in ("glsl", "templates", "templates/glsl")))
+            if place.is_dir() and any(place.glob("*.j2"))
+        ]  # fmt: skip
+        for folder in folders:
+            if not folder.is_dir():
+                raise ImportFailure(f"There is no folder of specs {folder}.")
+        own = (ROOT / "op_specs", ROOT / "templates" / "glsl")
+        return cls([own[0], *folders], [own[1], *templates])
+
     def names(self) -> list[str]:
         """All operators, sorted."""
         return sorted(self._ops)
@@ -50,6 +73,29 @@ class OpLibrary:
     def arg_names(self, op: str) -> list[str]:
         """The names of an operator's arguments, in order."""
         return [arg.name for arg in self._spec(op).args]
+
+    def args(self, op: str) -> tuple[Arg, ...]:
+        """An operator's arguments, in order."""
+        return self._spec(op).args
+
+    def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
+        """What an operator gives for arrays, by its reference: floats as float64, ints as int64.
+
+        `args` are by name, arrays for tensors. OpError if the call is not valid.
+        """
+        values = {name: _wide(value) for name, value in args.items()}
+        types = {name: argument_type(value) for name, value in args.items()}
+        spec = self._spec(op)
+        try:
+            completed = spec.complete(types)
+            spec.infer(types)
+        except EvalError as error:
+            raise OpError(f"{op} cannot compute it: {error}") from error
+        try:
+            with np.errstate(all="ignore"):
+                return spec.reference({n: values.get(n, v) for n, v in completed.items()})
+        except (SpecError, NotImplementedError) as error:
+            raise OpError(f"{op} cannot be computed at import: {error}") from error
 
     def arg(self, node: Node, name: str) -> ArgValue:
         """The argument of that name of a node."""
@@ -104,8 +150,20 @@ def argument_type(value: object) -> object:
     """An argument as shape rules see it: a tensor's shape and dtype."""
     if isinstance(value, Tensor):
         return TensorType(value.shape, value.dtype)
+    if isinstance(value, np.ndarray):
+        return TensorType(value.shape, narrow_type(value.dtype))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(argument_type(v) for v in value)
+    return value
+
+
+def _wide(value: object) -> object:
+    """An argument as references take it."""
+    if isinstance(value, np.ndarray):
+        kinds = {"f": np.float64, "b": np.bool_}
+        return value.astype(kinds.get(value.dtype.kind, np.int64), copy=False)
+    if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
+        return [_wide(item) for item in value]
     return value
 
 
