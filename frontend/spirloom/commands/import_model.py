@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _import_archive(
     arguments: argparse.Namespace,
     library: OpLibrary,
-    skipped: Sequence[str],
+    skipped: Collection[str],
     storage: Storage | None,
 ) -> Graph:
     """The graph of an archive of torch.export.save."""

@@ -190,8 +190,9 @@ def _results(node: Any) -> tuple[Result, ...]:
         if _is_part(user):
             names[user.args[1]] = user.name
     # A list is one result in a schema, a tuple several.
-    found = tuple(str(name) for name in names)
-    return found if isinstance(value, tuple) and not _gives_list(node) else (found,)
+    if isinstance(value, tuple) and not _gives_list(node):
+        return tuple(names)
+    return (tuple(str(name) for name in names),)
 
 
 def _gives_list(node: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from spirloom.budget import DEFAULT_EXTRA
@@ -19,7 +19,7 @@ class Options:
     symbols: Mapping[str, Symbol] = field(default_factory=dict)
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     fp16: bool = False
-    skip: Sequence[str] = ()
+    skip: Collection[str] = ()
     float64_as_float32: bool = False
     constants_limit: int = DEFAULT_EXTRA
 

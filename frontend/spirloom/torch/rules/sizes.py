@@ -44,7 +44,7 @@ _NUMBERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@imports(*_NUMBERS, *(n.replace("torch.", "torch.fx.experimental.symbolic_shapes.") for n in ()))
+@imports(*_NUMBERS)
 def number(ctx: CallContext) -> Item:
     """Python's own arithmetic."""
     values = list(ctx.args.values())
