@@ -221,4 +221,8 @@ def made(name: str) -> tuple[torch.nn.Module, Tensors]:
     """The module of a network, in eval mode, and its arguments; the same each time."""
     torch.manual_seed(0)
     module, inputs = NETWORKS[name].make()
-    return module.eval().requires_grad_(False), inputs
+    module = module.eval().requires_grad_(False)
+    for parameter in module.parameters():
+        if not parameter.any():  # what starts as zeros would hide all before it
+            parameter.normal_(std=0.1)
+    return module, inputs

@@ -30,6 +30,8 @@ class Applier:
         self.library: OpLibrary = build.library
         self._lifter = lifter
         self._narrowing = narrowing
+        # By the identity of a constant what makes it, so that no file need hold it as an output.
+        self.makers: dict[int, tuple[Array, str, Mapping[str, object]]] = {}
 
     def apply(
         self, op: str, given: Mapping[str, object], dtypes: Types, shapes: Shapes
@@ -109,7 +111,7 @@ class Applier:
         for shape, dtype in zip(shapes, dtypes, strict=False):
             if shape is not None and dtype is not None:
                 self.build.budget.check(shape, dtype.itemsize)
-        made = self.library.compute(op, {k: _plain(v) for k, v in args.items()})
+        made = self.library.compute(op, args)
         source = next((args[a.name] for a in specs if a.type.is_tensor and a.name in args), None)
         fallback = source.dtype if isinstance(source, np.ndarray) else None
         results = []
@@ -163,8 +165,23 @@ class Applier:
         return value
 
     def tensor(self, value: Value, name: str) -> Tensor:
-        """A value as a tensor."""
+        """A value as a tensor; a constant that an operator makes is its result."""
+        made = self.makers.get(id(value))
+        if made is not None and made[0] is value:
+            array, op, args = made
+            dtype = str(narrow_type(array.dtype))
+            try:
+                return self.build.emit(op, **self._named(op, args), dtype=dtype)
+            except OpError:
+                pass  # of a type that it does not make: then the file holds it
         return self._lifter.lift(self.build, value, name)
+
+    def _named(self, op: str, args: Mapping[str, object]) -> dict[str, object]:
+        """The arguments by the spec's names, where these are the first of it."""
+        names = [a.name for a in self.library.args(op)]
+        if all(name in names for name in args):
+            return dict(args)
+        return dict(zip(names, args.values(), strict=False))
 
 
 def _follows(arg: Arg) -> bool:
@@ -200,8 +217,4 @@ def _shaped(arg: Arg, value: Any) -> Any:
         return float(value)
     if arg.type is ArgType.STR and isinstance(value, np.dtype):
         return str(narrow_type(value))
-    return value
-
-
-def _plain(value: Any) -> Any:
     return value

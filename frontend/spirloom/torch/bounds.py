@@ -27,7 +27,8 @@ SELECTING = frozenset({
     "aten.view", "aten.where.self", "spirloom.gather_nd",
 })  # fmt: skip
 _PLACES = frozenset({"aten.max.dim", "aten.min.dim", "aten.sort", "aten.topk", "aten.cummax",
-                     "aten.cummin"})  # fmt: skip
+                     "aten.cummin", *(f"aten.{name}{rank}d{rest}" for rank in (1, 2, 3) for name, rest in
+                                      (("adaptive_max_pool", ""), ("max_pool", "_with_indices")))})  # fmt: skip
 _FIRST = ("aten.embedding", "aten.gather", "aten.index.Tensor", "aten.index_select",
           "spirloom.gather_nd")  # fmt: skip
 _TRUTHS = frozenset(
@@ -66,7 +67,7 @@ def bounds_of(
     else:
         found = [EVERYTHING]
     if op in _PLACES and count > 1:
-        return [found[0], arithmetic.below(max(tensors[0].shape, default=1))]
+        return [found[0], arithmetic.below(prod(tensors[0].shape))]
     return [found[min(i, len(found) - 1)] for i in range(count)]
 
 

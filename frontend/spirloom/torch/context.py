@@ -151,7 +151,12 @@ class CallContext:
         size = self.shape() if shape is None else tuple(shape)
         dtype = self.out_dtype()
         self.build.budget.check(size, dtype.itemsize)
-        return np.full(size, value, dtype)
+        return self.made(np.full(size, value, dtype), "aten.full", size=size, value=float(value))
+
+    def made(self, array: Array, op: str, **args: object) -> Array:
+        """A constant, and the operator that makes it where it is an output of the graph."""
+        self.applier.makers[id(array)] = (array, op, args)
+        return array
 
     def reshaped(self, x: Value, shape: Sequence[int]) -> Value:
         """The same elements in another shape."""

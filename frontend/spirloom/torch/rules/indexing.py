@@ -25,11 +25,23 @@ def index(ctx: CallContext) -> Item:
     if isinstance(x, np.ndarray) and all(isinstance(i, np.ndarray) for i in given):
         return _known(ctx, x)
     x, dim, moved = _together(ctx, x, dims)
+    if len(given) > MOST and dim == 0:
+        index = _points(ctx, given)
+        return ctx.applier.apply("spirloom.gather_nd", {"x": x, "index": index}, ctx.dtypes,
+                                 ctx.shapes)[0]  # fmt: skip
+    _check_count(given)
     indices = {f"index{i}": value for i, value in enumerate(given)}
     result = ctx.applier.apply(ctx.target.replace("_unsafe_", ""),
                                {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
     assert not moved or dim == 0
     return ctx.reshaped(result, ctx.shape())
+
+
+def _check_count(given: list[Value]) -> None:
+    if len(given) > MOST:
+        raise Unsupported(
+            f"it has {len(given)} indices, of which {MOST} are supported behind other dimensions"
+        )
 
 
 def _known(ctx: CallContext, x: np.ndarray[Item, Item]) -> Value:
@@ -55,9 +67,18 @@ def _indices(ctx: CallContext, x: Value) -> tuple[list[int], list[Value]]:
             raise Unsupported(
                 "it takes the elements where a mask is true: how many they are depends on the data"
             )
-    if len(given) > MOST:
-        raise Unsupported(f"it has {len(given)} indices, and {MOST} are supported")
     return dims, given
+
+
+def _points(ctx: CallContext, given: list[Value]) -> Value:
+    """Several indices as rows of one tensor."""
+    shape = np.broadcast_shapes(*(value.shape for value in given))
+    parts = []
+    for value in given:
+        index = ctx.cast(value, np.dtype(np.int64))
+        wide = index if index.shape == shape else ctx.inner("aten.expand", index, shape)
+        parts.append(ctx.reshaped(wide, (*shape, 1)))
+    return ctx.inner("aten.cat", tuple(parts), dim=len(shape))
 
 
 def _together(ctx: CallContext, x: Value, dims: list[int]) -> tuple[Value, int, bool]:
@@ -85,13 +106,17 @@ def index_put(ctx: CallContext) -> Item:
     src = ctx.cast(values, ctx.out_dtype())
     if src.shape != wanted:
         src = ctx.inner("aten.expand", src, wanted)
-    names = {f"index{i}": value for i, value in enumerate(given)}
-    result = ctx.applier.apply(
-        "aten.index_put",
-        {"x": moved_x, **names, "src": src, "dim": dim, "accumulate": ctx.flag("accumulate")},
-        ctx.dtypes,
-        (),
-    )[0]
+    many = len(given) > MOST and dim == 0
+    if many:
+        reduce = "sum" if ctx.flag("accumulate") else "none"
+        op = "spirloom.scatter_nd"
+        args = {"index": _points(ctx, given), "reduce": reduce}
+    else:
+        _check_count(given)
+        op = "aten.index_put"
+        args = {f"index{i}": value for i, value in enumerate(given)}
+        args |= {"dim": dim, "accumulate": ctx.flag("accumulate")}
+    result = ctx.applier.apply(op, {"x": moved_x, **args, "src": src}, ctx.dtypes, ())[0]
     if moved:
         order = [*dims, *(d for d in range(len(x.shape)) if d not in dims)]
         result = ctx.permuted(result, [order.index(d) for d in range(len(order))])

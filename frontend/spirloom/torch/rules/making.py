@@ -48,8 +48,12 @@ def arange(ctx: CallContext) -> Item:
     """Numbers of equal distance."""
     (count,) = ctx.shape()
     start, step = ctx.number("start", 0), ctx.number("step", 1)
+    if ctx.out_dtype().kind in "iu":
+        start, step = int(start), int(step)  # torch counts in whole numbers then
     ctx.build.budget.check((count,), 8)
-    return (start + np.arange(count) * step).astype(ctx.out_dtype())
+    made = (start + np.arange(count) * step).astype(ctx.out_dtype())
+    return ctx.made(made, "aten.arange.start_step", start=start, end=start + count * step,
+                    step=step)  # fmt: skip
 
 
 @imports("aten.linspace")
@@ -57,7 +61,9 @@ def linspace(ctx: CallContext) -> Item:
     """Numbers from one to another."""
     (count,) = ctx.shape()
     ctx.build.budget.check((count,), 8)
-    return np.linspace(ctx.number("start", 0), ctx.number("end", 0), count).astype(ctx.out_dtype())
+    start, end = ctx.number("start", 0), ctx.number("end", 0)
+    made = np.linspace(start, end, count).astype(ctx.out_dtype())
+    return ctx.made(made, "aten.linspace", start=start, end=end, steps=count)
 
 
 @imports("aten.eye", "aten.eye.m")
@@ -65,7 +71,8 @@ def eye(ctx: CallContext) -> Item:
     """Ones on the diagonal."""
     rows, columns = ctx.shape()
     ctx.build.budget.check((rows, columns), 8)
-    return np.eye(rows, columns, dtype=ctx.out_dtype())
+    made = np.eye(rows, columns, dtype=ctx.out_dtype())
+    return ctx.made(made, "aten.eye.m", n=rows, m=columns)
 
 
 @imports("aten.rand", "aten.randn", "aten.rand_like", "aten.randn_like", "aten.bernoulli.p",

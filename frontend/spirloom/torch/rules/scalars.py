@@ -30,6 +30,10 @@ def clamp(ctx: CallContext) -> Item:
 def clamp_tensor(ctx: CallContext) -> Item:
     """Between tensors, either of which may be absent."""
     x: Item = ctx.value("self")
+    if ctx.has("min") and ctx.has("max") and ctx.target == "aten.clamp.Tensor":
+        names = ctx.applier.library.arg_names("aten.clamp.Tensor")
+        limits = zip(names[1:], (ctx.value("min"), ctx.value("max")), strict=True)
+        return ctx.apply("aten.clamp.Tensor", x=x, **dict(limits))
     if ctx.has("min"):
         x = ctx.apply("aten.maximum", a=x, b=ctx.value("min"))
     return ctx.apply("aten.minimum", a=x, b=ctx.value("max")) if ctx.has("max") else x
