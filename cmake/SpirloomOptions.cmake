@@ -28,6 +28,8 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
 endif()
 option(SPIRLOOM_DEV_TEMPLATES "Templates compiled while a program runs (spirloom::dev)" ${spirloom_dev})
 
+option(SPIRLOOM_WHEEL "Make the target spirloom_wheel: what pip install . installs" OFF)
+
 set(spirloom_tests OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
   set(spirloom_tests ON)

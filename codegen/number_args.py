@@ -43,7 +43,7 @@ def _saturated(value: Expr) -> Expr:
     for name, end in (("max", _LEAST), ("min", _GREATEST)):
         operation = ops.VARIADIC[name][Kind.FLOAT]
         value = _apply(Kind.FLOAT, operation, value, Literal(Kind.FLOAT, end))
-    return _apply(Kind.INT, Operation(semantics.to_int, "to_int"), value)
+    return _apply(Kind.INT, ops.TO_INT, value)
 
 
 def _chosen(axis: Axis, dtypes: list[DType], then: Expr, otherwise: Expr) -> Expr:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from codegen.errors import Position, SpecError
 
-try:
-    from yaml import CSafeLoader as _Loader
-except ImportError:  # PyYAML without libyaml
-    from yaml import SafeLoader as _Loader
-
 _MAX_BYTES = 1 << 20
-_MAX_DEPTH = 50
-_SAFE_COUNT = 2000  # so many opening characters nest too little to exhaust the composer's stack
-_TAG_PREFIX = "tag:yaml.org,2002:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +88,9 @@ def read_text(source: SourceFile) -> str:
 
 def read_yaml(source: SourceFile) -> Mapping:
     """The file as a map. Fails on malformed YAML, aliases, tags and repeated keys."""
-    text = read_text(source)
-    try:
-        _check_depth(text, source.name)
-        root = yaml.compose(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        raise SpecError.at(_error_position(source.name, error), _yaml_message(error)) from None
-    except yaml.reader.ReaderError as error:
-        raise SpecError.at(_reader_position(source.name, text), _reader_message(error)) from None
-    if root is None:
-        raise SpecError.at(Position(source.name, 1, 1), "File is empty; a map is expected here.")
-    node = _Converter(source.name).convert(root)
+    from codegen.yaml_parser import parse_yaml  # operators that were read before need no PyYAML
+
+    node = parse_yaml(read_text(source), source.name)
     if not isinstance(node, Mapping):
         raise SpecError.at(node.position, "A map is expected here, not " + describe(node) + ".")
     return node
@@ -120,97 +101,3 @@ def describe(node: Node) -> str:
     if isinstance(node, Scalar):
         return "null" if node.is_null else f"'{node.text}'"
     return "a list" if isinstance(node, Sequence) else "a map"
-
-
-class _Converter:
-    """PyYAML's nodes → ours."""
-
-    def __init__(self, file: str) -> None:
-        self._position = functools.partial(Position, file)
-        self._seen: set[int] = set()
-
-    def convert(self, node: yaml.Node, depth: int = 0) -> Node:
-        mark = node.start_mark
-        position = self._position(mark.line + 1, mark.column + 1)
-        if depth > _MAX_DEPTH:
-            raise SpecError.at(position, f"Nesting is deeper than {_MAX_DEPTH} levels.")
-        if id(node) in self._seen:
-            raise SpecError.at(position, "YAML aliases are not supported; repeat the value.")
-        self._seen.add(id(node))
-        if not node.tag.startswith(_TAG_PREFIX):
-            message = f"YAML tag '{node.tag}' is not supported; remove it."
-            raise SpecError.at(position, message)
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node, position)
-        if isinstance(node, yaml.SequenceNode):
-            return Sequence(position, tuple(self.convert(item, depth + 1) for item in node.value))
-        return self._mapping(node, position, depth + 1)
-
-    def _scalar(self, node: yaml.ScalarNode, position: Position) -> Scalar:
-        quoted = bool(node.style)
-        width = node.end_mark.column - node.start_mark.column
-        one_line = node.start_mark.line == node.end_mark.line and (
-            width == len(node.value) + (2 if quoted else 0)
-        )
-        start = position.shifted(1) if node.style in ("'", '"') else position
-        return Scalar(start, node.value, quoted, one_line)
-
-    def _mapping(self, node: yaml.Node, position: Position, depth: int) -> Mapping:
-        entries: list[Entry] = []
-        first: dict[str, Scalar] = {}
-        for key_node, value_node in node.value:
-            key = self.convert(key_node, depth)
-            if not isinstance(key, Scalar):
-                raise SpecError.at(key.position, f"Key is {describe(key)}; it must be a name.")
-            if key.text in first:
-                line = first[key.text].position.line
-                message = f"Key '{key.text}' is repeated; line {line} has it already."
-                raise SpecError.at(key.position, message)
-            first[key.text] = key
-            entries.append(Entry(key, self.convert(value_node, depth)))
-        return Mapping(position, tuple(entries))
-
-
-def _check_depth(text: str, file: str) -> None:
-    """Refuses nesting that would exhaust the stack of the recursive composer."""
-    if sum(map(text.count, "[{-:?")) <= _SAFE_COUNT:
-        return
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _MAX_DEPTH + 1:
-                mark = event.start_mark
-                message = f"Nesting is deeper than {_MAX_DEPTH} levels."
-                raise SpecError.at(Position(file, mark.line + 1, mark.column + 1), message)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-def _error_position(file: str, error: yaml.MarkedYAMLError) -> Position:
-    mark = error.problem_mark or error.context_mark
-    return Position(file, mark.line + 1, mark.column + 1) if mark else Position(file, 1, 1)
-
-
-def _yaml_message(error: yaml.MarkedYAMLError) -> str:
-    context = f" {error.context}" if error.context else ""
-    hint = ""
-    if "expected ',' or" in str(error.problem) or "mapping values" in str(error.problem):
-        hint = " Put expressions with brackets, commas or colons in quotes."
-    return f"Malformed YAML{context}: {error.problem}.{hint}"
-
-
-def _reader_position(file: str, text: str) -> Position:
-    """Of the first character that YAML does not allow."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        for column, char in enumerate(line, start=1):
-            code = ord(char)
-            if (code < 32 and char not in "\t\r") or (127 <= code < 160 and code != 133):
-                return Position(file, number, column)
-            if 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
-                return Position(file, number, column)
-    return Position(file, 1, 1)
-
-
-def _reader_message(error: yaml.reader.ReaderError) -> str:
-    return f"Malformed YAML: {error.reason}."

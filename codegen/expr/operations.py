@@ -113,6 +113,7 @@ NEGATE = {
 }
 NOT = Operation(operator.not_, "not")
 TO_FLOAT = Operation(float, "to_float")
+TO_INT = Operation(semantics.to_int, "to_int")
 TO_DTYPE = Operation(semantics.to_dtype, "to_dtype")
 
 _EQUALITY: frozenset[Kind] = frozenset(

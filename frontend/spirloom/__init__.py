@@ -1,3 +1,61 @@
-"""Spirloom's front end: imports models, writes and inspects graph files (.slg)."""
+"""Spirloom: runs neural networks on Vulkan, imports them, writes and inspects graph files (.slg).
+
+    import spirloom
+
+    model = spirloom.load("net.slg")
+    y, = model(x)
+
+`import spirloom` reads this file alone. What runs models (`spirloom.runtime`) comes with the first
+name of it that is used and needs NumPy; importing models needs onnx or torch besides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spirloom.errors import SpirloomError, Status
+    from spirloom.runtime import (
+        Device,
+        Model,
+        PendingRun,
+        Profile,
+        Runtime,
+        devices,
+        is_available,
+        load,
+        operator_names,
+    )
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Device",
+    "Model",
+    "PendingRun",
+    "Profile",
+    "Runtime",
+    "SpirloomError",
+    "Status",
+    "devices",
+    "is_available",
+    "load",
+    "operator_names",
+]
+
+_ERRORS = ("SpirloomError", "Status")
+
+
+def __getattr__(name: str) -> Any:
+    """The names above, imported when they are first used."""
+    if name not in __all__:
+        raise AttributeError(f"module 'spirloom' has no attribute '{name}'")
+    import importlib
+
+    module = importlib.import_module("spirloom.errors" if name in _ERRORS else "spirloom.runtime")
+    globals()[name] = getattr(module, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from codegen.closed_pipe import ends_quietly
 from spirloom import __version__
-from spirloom.errors import ImportFailure
+from spirloom.errors import SpirloomError
 
 # Each module has add_parser(subparsers), which sets the default `run`: arguments → exit code.
 COMMANDS = (
@@ -18,7 +18,12 @@ COMMANDS = (
     "spirloom.commands.list_ops",
     "spirloom.commands.make_cases",
     "spirloom.commands.new_op",
+    "spirloom.commands.run_graph",
+    "spirloom.commands.doctor",
 )
+
+# The extra of the wheel that brings a module which not every command needs.
+EXTRAS = {"onnx": "onnx", "flatbuffers": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops"}
 
 EXAMPLES = """\
 examples:
@@ -26,9 +31,9 @@ examples:
   spirloom import mobilenet.onnx -o half.slg --fp16           the same, computing in float16
   spirloom import detector.onnx -o detector.slg --dim batch=3 set an open dimension
   spirloom inspect mobilenet.slg                              what is in it
+  spirloom run mobilenet.slg --input x=x.npy                  run it
+  spirloom doctor                                             what of Vulkan there is
   spirloom COMMAND --help                                     more about one command
-
-Run the result with spirloom-run (in build/release/bin).
 """
 
 
@@ -38,10 +43,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
-    except ImportFailure as error:
+    except SpirloomError as error:
         print(f"spirloom: error: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        print(f"spirloom: error: {_remedy(error.name)}", file=sys.stderr)
+        return 1
     return code
+
+
+def _remedy(module: str) -> str:
+    return (
+        f"This needs the Python module '{module}', which {sys.executable} lacks: "
+        f"pip install 'spirloom[{EXTRAS[module]}]'."
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,27 +8,34 @@ from typing import cast
 
 import numpy as np
 
-from codegen import EvalError, Op, SpecError, TensorType, load_library
+from codegen import EvalError, Op, SpecError, TensorType, load_library, stored
+from codegen.library import ROOT
 from codegen.spec import Arg
 from spirloom.bounds.wide import narrow_type
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 
-ROOT = Path(__file__).resolve().parents[2]
+STORED = ROOT / "ops.pickle"  # Spirloom's own operators, in a package: cmake/make_package.py
 
 
 class OpError(Exception):
     """A call that no operator can compute; the message says why."""
 
 
+OWN_SPECS, OWN_TEMPLATES = (ROOT / "op_specs",), (ROOT / "templates" / "glsl",)
+
+
 class OpLibrary:
     """The operators of some folders of specs; Spirloom's own by default."""
 
     def __init__(
-        self,
-        spec_dirs: Sequence[Path] = (ROOT / "op_specs",),
-        template_dirs: Sequence[Path] = (ROOT / "templates" / "glsl",),
+        self, spec_dirs: Sequence[Path] = OWN_SPECS, template_dirs: Sequence[Path] = OWN_TEMPLATES
     ) -> None:
+        self._ops: Mapping[str, Op]
+        own = (tuple(spec_dirs), tuple(template_dirs)) == (OWN_SPECS, OWN_TEMPLATES)
+        if own and STORED.exists():
+            self._ops = stored.load(STORED)
+            return
         try:
             self._ops = load_library(list(spec_dirs), list(template_dirs)).ops
         except SpecError as error:
@@ -50,8 +57,9 @@ class OpLibrary:
         for folder in folders:
             if not folder.is_dir():
                 raise ImportFailure(f"There is no folder of specs {folder}.")
-        own = (ROOT / "op_specs", ROOT / "templates" / "glsl")
-        return cls([own[0], *folders], [own[1], *templates])
+        if not folders:
+            return cls()
+        return cls([*OWN_SPECS, *folders], [*OWN_TEMPLATES, *templates])
 
     def names(self) -> list[str]:
         """All operators, sorted."""

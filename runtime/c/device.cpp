@@ -1,7 +1,9 @@
 #include "runtime/c/device.h"
 
 #include <deque>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/c/error.h"
 #include "runtime/c/sized.h"
@@ -77,4 +79,28 @@ spirloom_status spirloom_devices_get(const spirloom_devices* devices, size_t i,
     SPIRLOOM_TRY(c::CheckIndex("devices", i, devices->devices.size()));
     return c::Write("spirloom_device_info", devices->devices[i].Info(), info);
   });
+}
+
+namespace {
+
+// Empty where there is no memory for them.
+const std::vector<std::string>& KnownFeatures() {
+  static const std::vector<std::string> features = [] {
+    std::vector<std::string> known;
+    (void)c::Guarded(/*error=*/nullptr, [&] {
+      known = spirloom::KnownFeatures();
+      return Status();
+    });
+    return known;
+  }();
+  return features;
+}
+
+}  // namespace
+
+size_t spirloom_known_feature_count(void) { return KnownFeatures().size(); }
+
+const char* spirloom_known_feature(size_t i) {
+  const std::vector<std::string>& known = KnownFeatures();
+  return i < known.size() ? known[i].c_str() : nullptr;
 }

@@ -2,7 +2,9 @@
 #ifndef SPIRLOOM_RUNTIME_C_RUNTIME_H_
 #define SPIRLOOM_RUNTIME_C_RUNTIME_H_
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/c/device.h"
 #include "spirloom/runtime.h"
@@ -10,10 +12,11 @@
 
 struct spirloom_runtime {
   explicit spirloom_runtime(spirloom::Runtime made)
-      : runtime(std::move(made)), device(runtime.device()) {}
+      : runtime(std::move(made)), device(runtime.device()), operators(runtime.operator_names()) {}
 
   spirloom::Runtime runtime;
   spirloom::c::DeviceView device;
+  std::vector<std::string> operators;
 };
 
 #endif  // SPIRLOOM_RUNTIME_C_RUNTIME_H_

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/guarded.h"
+#include "runtime/pack/capability.h"
 #include "runtime/session/runtime_state.h"
 #include "spirloom/vulkan.h"
 
@@ -130,6 +131,8 @@ Result<std::vector<DeviceInfo>> ListDevices() {
   });
 }
 
+std::vector<std::string> KnownFeatures() { return pack::CapabilityNames(pack::kAllCapabilities); }
+
 Result<Runtime> Runtime::Create(const RuntimeOptions& options) {
   return Guarded([&]() -> Result<Runtime> {
     auto state = std::make_shared<internal::RuntimeState>();
@@ -163,6 +166,12 @@ Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 Runtime::~Runtime() = default;
 
 const DeviceInfo& Runtime::device() const { return state_->device->physical().info; }
+
+std::vector<std::string> Runtime::operator_names() const {
+  std::vector<std::string> names;
+  for (const ops::OpEntry& entry : state_->index.ops()) names.emplace_back(entry.op->name);
+  return names;
+}
 
 MemoryStats Runtime::memory() const {
   const vulkan::Device& device = *state_->device;

@@ -192,3 +192,24 @@ def test_devices_are_listed(binding: Binding, runtime: ctypes.c_void_p) -> None:
     with pytest.raises(SpirloomError, match="not below the number of devices"):
         binding.call("devices_get", devices, binding.devices_count(devices), ctypes.byref(info))
     binding.devices_destroy(devices)
+
+
+def test_a_runtime_names_its_operators(binding: Binding, runtime: ctypes.c_void_p) -> None:
+    count = binding.runtime_operator_count(runtime)
+    names = [binding.runtime_operator(runtime, i).decode() for i in range(count)]
+    assert "aten.add.Tensor" in names
+    assert names == sorted(set(names))
+    assert binding.runtime_operator(runtime, count) is None
+    assert binding.runtime_operator_count(None) == 0
+
+
+def test_features_are_known(binding: Binding, runtime: ctypes.c_void_p) -> None:
+    """A device has some of them and no others."""
+    count = binding.known_feature_count()
+    known = {binding.known_feature(i) for i in range(count)}
+    assert {b"storage_buffer_16bit", b"subgroup_basic"} <= known
+    assert binding.known_feature(count) is None
+    info = binding.struct("device_info")
+    binding.call("runtime_device", runtime, ctypes.byref(info))
+    features = ctypes.cast(info.features, ctypes.POINTER(ctypes.c_char_p))
+    assert {features[i] for i in range(info.feature_count)} <= known

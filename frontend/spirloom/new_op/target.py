@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from codegen import Kernel, Library, Op, SpecError, load_library
+from codegen.library import ROOT
 from spirloom.errors import ImportFailure
-from spirloom.ops import ROOT
 
 OWN_SPECS, OWN_TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
 

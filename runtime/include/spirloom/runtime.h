@@ -54,6 +54,9 @@ struct DeviceInfo {
 // loader.
 SPIRLOOM_API Result<std::vector<DeviceInfo>> ListDevices();
 
+// Every feature that DeviceInfo::features may name: what a device lacks is the rest of them.
+SPIRLOOM_API std::vector<std::string> KnownFeatures();
+
 // Does work(i) for each i < count, on threads of the application's, and returns when all is done.
 using ParallelForCallback =
     std::function<void(size_t count, const std::function<void(size_t i)>& work)>;
@@ -122,6 +125,8 @@ class SPIRLOOM_API Runtime {
 
   // The device that was chosen or adopted; `features` are those that kernels may use.
   const DeviceInfo& device() const;
+  // The operators that the libraries have, in order, e.g. "aten.add.Tensor".
+  std::vector<std::string> operator_names() const;
   // The number of validation messages so far; 0 when validation is off.
   uint64_t validation_message_count() const;
   // Device memory at this moment.

@@ -249,6 +249,13 @@ SPIRLOOM_C_API spirloom_status spirloom_devices_get(const spirloom_devices* devi
                                                     spirloom_device_info* info,
                                                     spirloom_error** error);
 
+// The features that spirloom_device_info.features may name: what a device lacks is the rest of
+// them.
+SPIRLOOM_C_API size_t spirloom_known_feature_count(void);
+// E.g. "storage_buffer_16bit"; lasts as long as the program. NULL for an `i` that is not below the
+// count.
+SPIRLOOM_C_API const char* spirloom_known_feature(size_t i);
+
 // ---- Runtime -----------------------------------------------------------------------------------
 
 // How much a message matters.
@@ -329,6 +336,11 @@ SPIRLOOM_C_API void spirloom_runtime_destroy(spirloom_runtime* runtime);
 SPIRLOOM_C_API spirloom_status spirloom_runtime_device(const spirloom_runtime* runtime,
                                                        spirloom_device_info* info,
                                                        spirloom_error** error);
+// How many operators the runtime's libraries have; of NULL, 0.
+SPIRLOOM_C_API size_t spirloom_runtime_operator_count(const spirloom_runtime* runtime);
+// The name of the `i`-th, in order of name, e.g. "aten.add.Tensor". NULL for an `i` that is not
+// below the count.
+SPIRLOOM_C_API const char* spirloom_runtime_operator(const spirloom_runtime* runtime, size_t i);
 // The number of validation messages so far; 0 when validation is off, and of NULL.
 SPIRLOOM_C_API uint64_t spirloom_runtime_validation_message_count(const spirloom_runtime* runtime);
 

@@ -1,0 +1,28 @@
+"""spirloom doctor: what there is to run models with, as a bug report needs it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "doctor",
+        help="say what of Vulkan there is, for bug reports",
+        description="Prints versions, libraries, drivers, devices with what they lack, caches and "
+        "operators. Exits with 1 when models cannot run here, and says what to do.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the report."""
+    from spirloom import doctor
+
+    report = doctor.examine()
+    print(json.dumps(report, indent=2) if arguments.json else doctor.to_text(report))
+    return 1 if report["problems"] else 0

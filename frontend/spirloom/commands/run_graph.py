@@ -1,0 +1,29 @@
+"""spirloom run: spirloom-run, wherever it lies."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand; spirloom-run reads its arguments, --help too."""
+    parser = commands.add_parser(
+        "run",
+        help="run a graph file on .npy inputs: spirloom-run",
+        add_help=False,
+        prefix_chars="\0",  # nothing is an option of ours
+    )
+    parser.add_argument("arguments", nargs="*")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Becomes spirloom-run."""
+    from spirloom.programs import run_arguments
+
+    command = run_arguments(arguments.arguments)
+    sys.stdout.flush()
+    os.execv(command[0], command)

@@ -1,0 +1,178 @@
+"""What there is to run models with: versions, loader, drivers, devices, caches, operators."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import dataclasses
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from spirloom import __version__
+from spirloom.errors import SpirloomError
+
+MODULES = ("numpy", "onnx", "flatbuffers", "torch", "jinja2", "pyyaml", "pandas")
+PREFIXES = ("SPIRLOOM_", "VK_", "MESA_", "LIBGL_", "XDG_CACHE_HOME", "CUDA_VISIBLE")
+Report = dict[str, Any]
+
+
+def examine() -> Report:
+    """Everything; `problems` says what keeps models from running."""
+    report: Report = {
+        "spirloom": {"version": __version__, "package": str(Path(__file__).parent)},
+        "python": {"version": platform.python_version(), "modules": _modules()},
+        "system": {"platform": platform.platform(), "libc": " ".join(platform.libc_ver())},
+        "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(PREFIXES)},
+        "vulkan": {"loader": _loader(), "drivers": _manifests("icd.d"), "layers": _layers()},
+        "library": {},
+        "devices": [],
+        "operators": 0,
+        "cache": _cache(),
+        "problems": [],
+    }
+    for step in (_find_library, _find_devices, _find_operators):
+        try:
+            step(report)
+        except SpirloomError as error:
+            report["problems"].append(str(error))
+    if not report["vulkan"]["loader"]:
+        report["problems"].append("There is no Vulkan loader: apt-get install libvulkan1")
+    elif not report["vulkan"]["drivers"]:
+        report["problems"].append(
+            "There is no Vulkan driver: install the GPU's, or apt-get install mesa-vulkan-drivers"
+        )
+    return report
+
+
+def _modules() -> dict[str, str | None]:
+    """Versions of what is installed; None for what is not."""
+    found: dict[str, str | None] = {}
+    for name in MODULES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _loader() -> Report | None:
+    """The Vulkan loader's name and version; None without one."""
+    name = ctypes.util.find_library("vulkan") or "libvulkan.so.1"
+    try:
+        loader = ctypes.CDLL(name)
+        version = ctypes.c_uint32()
+        loader.vkEnumerateInstanceVersion(ctypes.byref(version))
+    except (OSError, AttributeError):
+        return None
+    number = version.value
+    return {"name": name, "version": f"{number >> 22 & 127}.{number >> 12 & 1023}.{number & 4095}"}
+
+
+def _manifests(kind: str) -> list[str]:
+    """The manifests of drivers or layers where the loader looks for them."""
+    if kind == "icd.d":
+        for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
+            if variable in os.environ:
+                return [f for f in os.environ[variable].split(os.pathsep) if Path(f).exists()]
+    home = Path.home()
+    data = os.environ.get("XDG_DATA_DIRS", "/usr/local/share:/usr/share").split(":")
+    folders = [home / ".config", home / ".local/share", *map(Path, ("/etc/xdg", "/etc", *data))]
+    found = (path for folder in folders for path in (folder / "vulkan" / kind).glob("*.json"))
+    return [str(path) for path in sorted(set(found))]
+
+
+def _layers() -> list[str]:
+    return _manifests("explicit_layer.d") + _manifests("implicit_layer.d")
+
+
+def _cache() -> Report:
+    """The folder of compiled pipelines and what tuning found, and how much is in it."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(base) / "spirloom"
+    files = [path for path in folder.glob("*") if path.is_file()]
+    sizes = sum(path.stat().st_size for path in files)
+    return {"folder": str(folder), "files": len(files), "bytes": sizes}
+
+
+def _find_library(report: Report) -> None:
+    from spirloom.runtime.native import native
+
+    library = native()
+    report["library"] = {
+        "path": str(library.files.library),
+        "version": library.text("version"),
+        "shaders": str(library.files.shaders),
+        "shader_bytes": library.files.shaders.stat().st_size
+        if library.files.shaders.exists()
+        else None,
+    }
+
+
+def _find_devices(report: Report) -> None:
+    from spirloom.runtime import devices
+
+    report["devices"] = [dataclasses.asdict(device) for device in devices()]
+    if not any(device["usable"] for device in report["devices"]):
+        report["problems"].append("No device has Vulkan 1.1 and a compute queue.")
+
+
+def _find_operators(report: Report) -> None:
+    from spirloom.runtime import Runtime
+
+    with Runtime(cache_dir="none") as runtime:
+        report["chosen_device"] = runtime.device.name
+        report["operators"] = len(runtime.operator_names())
+
+
+def to_text(report: Report) -> str:
+    """The report for people: a line for each fact."""
+    vulkan, library, cache = (report[name] for name in ("vulkan", "library", "cache"))
+    loader = vulkan["loader"]
+    lines = [
+        f"Spirloom    {report['spirloom']['version']} in {report['spirloom']['package']}",
+        f"Python      {report['python']['version']}, {_versions(report['python']['modules'])}",
+        f"System      {report['system']['platform']}, {report['system']['libc']}",
+        f"Loader      {loader['name']}, Vulkan {loader['version']}"
+        if loader
+        else "Loader      none",
+        *_listed("Driver", vulkan["drivers"]),
+        *_listed("Layer", vulkan["layers"]),
+    ]
+    if library:
+        lines += [
+            f"Library     {library['version']}, {library['path']}",
+            f"Shaders     {library['shaders']}, {library['shader_bytes']} bytes",
+        ]
+    lines += [line for i, device in enumerate(report["devices"]) for line in _device(i, device)]
+    if report["operators"]:
+        lines.append(f"Operators   {report['operators']}, on {report['chosen_device']}")
+    lines.append(f"Cache       {cache['folder']}, {cache['files']} files, {cache['bytes']} bytes")
+    lines += [f"{name}={value}" for name, value in report["environment"].items()]
+    lines += [f"PROBLEM     {problem}" for problem in report["problems"]]
+    return "\n".join(lines)
+
+
+def _versions(modules: dict[str, str | None]) -> str:
+    there = [f"{name} {version}" for name, version in modules.items() if version]
+    lacking = [name for name, version in modules.items() if not version]
+    return ", ".join(there) + (f"; without {', '.join(lacking)}" if lacking else "")
+
+
+def _listed(title: str, items: list[str]) -> list[str]:
+    return [f"{title:11} {item}" for item in items] or [f"{title:11} none"]
+
+
+def _device(i: int, device: Report) -> list[str]:
+    lacks = ", ".join(device["lacks"]) or "nothing"
+    memory = device["device_memory"] >> 20
+    usable = "" if device["usable"] else "; not usable: Vulkan 1.1 and a compute queue are needed"
+    return [
+        f"Device {i}    {device['name']} ({device['type']}), Vulkan {device['api_version']}, "
+        f"{device['driver']}{usable}",
+        f"            {memory} MiB, buffers to {device['max_storage_buffer_range'] >> 20} MiB, "
+        f"subgroups of {device['subgroup_size']}; lacks {lacks}",
+        f"            {device['uuid'] or 'no uuid'} {device['pci']}".rstrip(),
+    ]

@@ -1,0 +1,205 @@
+"""The C API's structs and enums for ctypes: runtime/include/spirloom/spirloom.h, as far as it is
+used here. A test compares this file and functions.py with that header, member by member.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Any, Self
+
+ABI_VERSION = 1
+
+Text = ctypes.c_char_p
+Pointer = ctypes.c_void_p  # to objects, to what callers own, to functions
+Size = ctypes.c_size_t
+Int = ctypes.c_int64
+Nanoseconds = ctypes.c_uint64
+Count32 = ctypes.c_uint32
+Count64 = ctypes.c_uint64
+Enum = ctypes.c_int
+Bool = ctypes.c_bool
+
+
+class DType(IntEnum):
+    """spirloom_dtype."""
+
+    F32 = 0
+    F16 = 1
+    I32 = 2
+    I8 = 3
+    U8 = 4
+    B8 = 5
+
+
+class Storage(IntEnum):
+    """spirloom_storage."""
+
+    AUTO = 0
+    BUFFER = 1
+    TEXTURE3D = 2
+    TEXTURE2D = 3
+
+
+class Bytes(ctypes.Structure):
+    """spirloom_bytes, and spirloom_const_bytes, which has the same layout."""
+
+    _fields_ = (("data", Pointer), ("size", Size))
+    data: int | None
+    size: int
+
+
+class Shape(ctypes.Structure):
+    """spirloom_shape."""
+
+    _fields_ = (("sizes", Pointer), ("rank", Size))
+
+
+def bytes_array(pairs: Iterable[tuple[int | None, int]]) -> ctypes.Array[Bytes]:
+    """Addresses and sizes, as runs take them."""
+    made = [Bytes(data, size) for data, size in pairs]
+    return (Bytes * len(made))(*made)
+
+
+def shape_array(shapes: Iterable[ctypes.Array[Int]]) -> ctypes.Array[Shape]:
+    """Shapes that refer to the sizes, which must stay."""
+    made = [Shape(ctypes.addressof(sizes), len(sizes)) for sizes in shapes]
+    return (Shape * len(made))(*made)
+
+
+class Sized(ctypes.Structure):
+    """A struct that begins with its size, which `new()` fills in."""
+
+    @classmethod
+    def new(cls, **members: Any) -> Self:
+        """Zeros but for the size and the given members."""
+        return cls(struct_size=ctypes.sizeof(cls), **members)
+
+
+class DeviceInfo(Sized):
+    """spirloom_device_info."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("name", Text),
+        ("type", Text),
+        ("api_version", Text),
+        ("driver", Text),
+        ("uuid", Text),
+        ("luid", Text),
+        ("pci", Text),
+        ("features", Pointer),
+        ("feature_count", Size),
+        ("usable", Bool),
+        ("device_memory", Count64),
+        ("max_storage_buffer_range", Count64),
+        ("max_image_dimension_3d", Count32),
+        ("subgroup_size", Count32),
+        ("api_version_number", Count32),
+        ("driver_version_number", Count32),
+        ("vendor_id", Count32),
+        ("device_id", Count32),
+    )
+
+
+class RuntimeOptions(Sized):
+    """spirloom_runtime_options."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("validation", Bool),
+        ("import_host_memory", Bool),
+        ("libraries", Pointer),
+        ("library_count", Size),
+        ("device", Text),
+        ("accept", Pointer),
+        ("accept_data", Pointer),
+        ("adopt", Pointer),
+        ("cache_dir", Text),
+        ("log", Pointer),
+        ("log_data", Pointer),
+        ("threads", Size),
+        ("parallel_for", Pointer),
+        ("parallel_for_data", Pointer),
+        ("allocator", Pointer),
+        ("memory_limit", Count64),
+    )
+
+
+class MemoryStats(Sized):
+    """spirloom_memory_stats."""
+
+    _fields_ = (("struct_size", Size), ("in_use", Count64), ("peak", Count64), ("limit", Count64))
+
+
+class ModelOptions(Sized):
+    """spirloom_model_options."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("storage", Enum),
+        ("profile", Bool),
+        ("kernels", Pointer),
+        ("kernel_count", Size),
+        ("tune", Pointer),
+        ("on_tuned", Pointer),
+        ("on_tuned_data", Pointer),
+        ("kept_sizes", Size),
+    )
+
+
+class TensorInfo(Sized):
+    """spirloom_tensor_info."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("name", Text),
+        ("dtype", Enum),
+        ("shape", Pointer),
+        ("dims", Pointer),
+        ("rank", Size),
+        ("size", Size),
+        ("least", Int),
+        ("greatest", Int),
+    )
+
+
+class SymbolInfo(Sized):
+    """spirloom_symbol_info."""
+
+    _fields_ = (("struct_size", Size), ("name", Text), ("least", Int), ("greatest", Int))
+
+
+class LoadStats(Sized):
+    """spirloom_load_stats."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("load_ns", Nanoseconds),
+        ("pipeline_ns", Nanoseconds),
+        ("pipelines", Size),
+        ("dispatches", Size),
+        ("barriers", Size),
+        ("layout_copies", Size),
+        ("aliased_views", Size),
+        ("constant_bytes", Count64),
+        ("planned_bytes", Count64),
+        ("naive_bytes", Count64),
+        ("live_bytes", Count64),
+    )
+
+
+class DispatchInfo(Sized):
+    """spirloom_dispatch_info."""
+
+    _fields_ = (
+        ("struct_size", Size),
+        ("node", Text),
+        ("op", Text),
+        ("variant", Text),
+        ("grid", Count32 * 3),
+        ("workgroup", Count32 * 3),
+        ("start_ns", Nanoseconds),
+        ("gpu_ns", Nanoseconds),
+    )

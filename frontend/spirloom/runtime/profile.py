@@ -1,0 +1,136 @@
+"""What each dispatch of a run took."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from spirloom.runtime import abi
+from spirloom.runtime.native import Handle, Native
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """One dispatch, over all runs that were measured. Times in milliseconds."""
+
+    node: str  # of the model: "/features/0/Conv + Relu"
+    op: str  # "aten.convolution"
+    variant: str  # the kernel: "conv2d_f32_buffer"
+    grid: tuple[int, ...]  # invocations asked for
+    workgroup: tuple[int, ...]
+    raw: tuple[float, ...]  # of each run
+    start: tuple[float, ...]  # of each run, from its first dispatch
+
+    @property
+    def avg(self) -> float:
+        """The mean of the runs."""
+        return float(np.mean(self.raw))
+
+    @property
+    def min(self) -> float:
+        """The fastest run."""
+        return min(self.raw)
+
+    @property
+    def max(self) -> float:
+        """The slowest run."""
+        return max(self.raw)
+
+    def percentile(self, percent: float) -> float:
+        """What so many of a hundred runs did not exceed."""
+        return float(np.percentile(self.raw, percent))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Sequence[ProfileRow]):
+    """The dispatches of a model in the order of their run."""
+
+    name: str
+    rows: tuple[ProfileRow, ...]
+
+    @overload
+    def __getitem__(self, i: int) -> ProfileRow: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[ProfileRow]: ...
+    def __getitem__(self, i: int | slice) -> ProfileRow | Sequence[ProfileRow]:
+        return self.rows[i]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[ProfileRow]:
+        return iter(self.rows)
+
+    @property
+    def total(self) -> float:
+        """Milliseconds of all dispatches, the mean of the runs."""
+        return sum(row.avg for row in self.rows)
+
+    def __str__(self) -> str:
+        lines = ["      ms      %  variant  (node)"]
+        whole = self.total or 1.0
+        for row in sorted(self.rows, key=lambda row: -row.avg):
+            share = 100 * row.avg / whole
+            lines.append(f"{row.avg:8.3f}  {share:5.1f}  {row.variant}  ({row.node})")
+        return "\n".join(lines)
+
+    def to_dataframe(self, include_units: bool = False) -> Any:
+        """A pandas.DataFrame with the columns of ExecuTorch's Inspector; times in milliseconds."""
+        import pandas  # type: ignore[import]
+
+        return pandas.DataFrame([self._event(row, include_units) for row in self.rows])
+
+    def _event(self, row: ProfileRow, include_units: bool) -> dict[str, object]:
+        units = " (ms)" if include_units else ""
+        times = {f"p{percent}": row.percentile(percent) for percent in (10, 50, 90)}
+        times |= {"avg": row.avg, "min": row.min, "max": row.max}
+        return {
+            "event_block_name": self.name,
+            "event_name": row.variant,
+            "raw": list(row.raw),
+            **{name + units: time for name, time in times.items()},
+            "op_types": [row.op],
+            "delegate_debug_identifier": row.node,
+            "stack_traces": {},
+            "module_hierarchy": {},
+            "is_delegated_op": True,
+            "delegate_backend_name": "Spirloom",
+            "debug_data": [],
+            "start_time": list(row.start),
+        }
+
+
+def last_run(library: Native, model: Handle) -> tuple[ProfileRow, ...]:
+    """The dispatches of the last run that was waited for."""
+    made = library.make("model_profile", "profile_destroy", model.value)
+    rows = []
+    for i in range(library.function("profile_count")(made.value)):
+        info: Any = abi.DispatchInfo.new()
+        library.call("profile_get", made.value, i, ctypes.byref(info))
+        rows.append(
+            ProfileRow(
+                node=info.node.decode(errors="replace"),
+                op=info.op.decode(errors="replace"),
+                variant=info.variant.decode(errors="replace"),
+                grid=tuple(info.grid),
+                workgroup=tuple(info.workgroup),
+                raw=(info.gpu_ns / 1e6,),
+                start=(info.start_ns / 1e6,),
+            )
+        )
+    return tuple(rows)
+
+
+def merged(name: str, runs: Sequence[tuple[ProfileRow, ...]]) -> Profile:
+    """Several runs of one model as one profile."""
+    rows = []
+    for same in zip(*runs, strict=True):
+        raw = tuple(time for row in same for time in row.raw)
+        start = tuple(time for row in same for time in row.start)
+        rows.append(dataclasses.replace(same[0], raw=raw, start=start))
+    return Profile(name, tuple(rows))

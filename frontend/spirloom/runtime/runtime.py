@@ -1,0 +1,209 @@
+"""Runtime: a device together with the shader libraries to use on it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self
+
+from spirloom.runtime import abi
+from spirloom.runtime.device import Device, device_of
+from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound
+from spirloom.runtime.interruptible import interruptible
+from spirloom.runtime.log import log_function
+from spirloom.runtime.native import Handle, Native, native
+
+if TYPE_CHECKING:
+    from spirloom.runtime.model import Model
+
+StorageName = Literal["auto", "buffer", "texture3d", "texture2d"]
+File = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+
+
+class Runtime:
+    """A Vulkan device with shader libraries, for models to run on. Threads may share it.
+
+    Models stay usable after its end.
+    """
+
+    def __init__(
+        self,
+        device: int | str | None = None,
+        libraries: Sequence[str | os.PathLike[str]] | None = None,
+        *,
+        overrides: Sequence[str | os.PathLike[str]] = (),
+        cache_dir: str | os.PathLike[str] | None = None,
+        threads: int = 0,
+        memory_limit: int = 0,
+        validation: bool = False,
+    ) -> None:
+        """Chooses the device and reads the libraries.
+
+        device        an index into devices(), a part of a name, or a Device's uuid, luid or pci;
+                      None: what SPIRLOOM_DEVICE says, else the first of discrete, integrated,
+                      other, cpu
+        libraries     files of kernels (.slpack); None: all operators, as this package has them
+        overrides     further ones, whose operators replace those of the same name
+        cache_dir     of compiled pipelines and what tuning found; None: ~/.cache/spirloom; "none"
+        threads       that loading may use; 0: one for each core
+        memory_limit  in bytes of device memory, for all of its models; 0: what the device has
+        validation    turns Vulkan's validation layer on; its messages are logged as errors
+
+        Messages go to the logger "spirloom". Raises Unavailable without a loader or device,
+        InvalidArgument for a device that does not exist and for libraries that clash, FileMissing
+        and InvalidFile for libraries.
+        """
+        self._native = native()
+        given = [*_libraries(self._native, libraries), *overrides]
+        opened = [_open(self._native, path) for path in given]
+        for library in opened[len(opened) - len(overrides) :]:
+            self._native.function("library_set_overrides")(library.value, True)
+        array = (ctypes.c_void_p * max(len(opened), 1))(*(library.value for library in opened))
+        options = abi.RuntimeOptions.new(
+            validation=validation,
+            libraries=ctypes.addressof(array),
+            library_count=len(opened),
+            device=None if device is None else str(device).encode(),
+            cache_dir=None if cache_dir is None else os.fsencode(cache_dir),
+            log=ctypes.cast(log_function, ctypes.c_void_p),
+            threads=threads,
+            memory_limit=memory_limit,
+        )
+        self._handle: Handle | None = self._native.make(
+            "runtime_create", "runtime_destroy", ctypes.byref(options)
+        )
+
+    def load(
+        self,
+        file: File,
+        *,
+        storage: StorageName = "auto",
+        profile: bool = False,
+        kernels: Sequence[str] = (),
+        tune: bool = False,
+        kept_sizes: int = 0,
+    ) -> Model:
+        """Loads a graph: a path (.slg), its bytes, or an open file.
+
+        storage     where tensors live that do not ask for a storage
+        profile     measures each dispatch, for Model.profile()
+        kernels     to take wherever they can compute a call, by name
+        tune        measures first which kernels are fastest, which takes seconds, and remembers it
+        kept_sizes  for how many shapes of inputs what was prepared is kept; 0: 8
+
+        Raises FileMissing, Forbidden, InvalidFile for a file; NotFound with every operator that the
+        libraries lack; Unsupported for what the device cannot do; OutOfMemory. Ctrl-C ends the
+        wait; what was begun then goes on to its end in the background.
+        """
+        from spirloom.runtime.model import Model
+
+        names = (ctypes.c_char_p * max(len(kernels), 1))(*(name.encode() for name in kernels))
+        options = abi.ModelOptions.new(
+            storage=_storage(storage),
+            profile=profile,
+            kernels=ctypes.addressof(names),
+            kernel_count=len(kernels),
+            tune=self._native.function("measured_kernels")() if tune else None,
+            kept_sizes=kept_sizes,
+        )
+        runtime = self._alive()
+        if not isinstance(file, str | os.PathLike | bytes | bytearray | memoryview):
+            file = file.read()
+
+        def load() -> Handle:
+            return _load(self._native, runtime, file, options, names)
+
+        return Model(self._native, interruptible(load))
+
+    @property
+    def device(self) -> Device:
+        """The device; its `features` are those that kernels may use."""
+        info = abi.DeviceInfo.new()
+        self._native.call("runtime_device", self._alive().value, ctypes.byref(info))
+        return device_of(info)
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes of device memory: `in_use` now, at the `peak`, and the `limit` (0: none)."""
+        stats: Any = abi.MemoryStats.new()
+        self._native.call("runtime_memory", self._alive().value, ctypes.byref(stats))
+        return {name: getattr(stats, name) for name in ("in_use", "peak", "limit")}
+
+    @property
+    def validation_message_count(self) -> int:
+        """How many messages the validation layer had so far."""
+        handle = self._alive()
+        return int(self._native.function("runtime_validation_message_count")(handle.value))
+
+    def operator_names(self) -> list[str]:
+        """The operators that the libraries have, sorted: "aten.add.Tensor"."""
+        handle = self._alive()
+        count = self._native.function("runtime_operator_count")(handle.value)
+        return [self._native.text("runtime_operator", handle.value, i) for i in range(count)]
+
+    def close(self) -> None:
+        """Lets go of the device; models that were loaded keep it."""
+        self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _alive(self) -> Handle:
+        if self._handle is None:
+            raise InvalidArgument("The runtime is closed; make another.")
+        self._handle.check_process()
+        return self._handle
+
+
+def _storage(name: str) -> abi.Storage:
+    try:
+        return abi.Storage[name.upper()]
+    except KeyError:
+        known = ", ".join(storage.name.lower() for storage in abi.Storage)
+        raise InvalidArgument(f"Storage '{name}' is not one of: {known}.") from None
+
+
+def _libraries(
+    library: Native, given: Sequence[str | os.PathLike[str]] | None
+) -> Sequence[str | os.PathLike[str]]:
+    return (library.files.shaders,) if given is None else given
+
+
+def _open(library: Native, path: str | os.PathLike[str]) -> Handle:
+    try:
+        return library.make("library_open", "library_destroy", os.fsencode(path))
+    except NotFound as error:
+        raise FileMissing(str(error)) from None
+
+
+def _load(library: Native, runtime: Handle, file: Any, options: Any, names: object) -> Handle:
+    """The model; `names` are those that the options point to, kept until here."""
+    pointer = ctypes.byref(options)
+    if isinstance(file, str | os.PathLike):
+        try:
+            path = os.fsencode(file)
+            return library.make("model_load", "model_destroy", runtime.value, path, pointer)
+        except NotFound as error:
+            raise error if Path(file).exists() else FileMissing(str(error)) from None
+    data = bytes(file)
+    arguments = (runtime.value, data, len(data), pointer)
+    return library.make("model_load_from_memory", "model_destroy", *arguments)
+
+
+_lock = threading.Lock()
+_default: Runtime | None = None
+
+
+def default_runtime() -> Runtime:
+    """The runtime of spirloom.load(): every operator, on the device that SPIRLOOM_DEVICE names."""
+    global _default
+    with _lock:
+        if _default is None:
+            _default = Runtime()
+        return _default

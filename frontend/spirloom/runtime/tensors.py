@@ -1,0 +1,83 @@
+"""What a model says of its inputs, outputs and open sizes."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spirloom.runtime import abi
+from spirloom.runtime.device import texts
+from spirloom.runtime.native import Handle, Native
+
+DTYPES: dict[int, np.dtype[Any]] = {
+    abi.DType.F32: np.dtype(np.float32),
+    abi.DType.F16: np.dtype(np.float16),
+    abi.DType.I32: np.dtype(np.int32),
+    abi.DType.I8: np.dtype(np.int8),
+    abi.DType.U8: np.dtype(np.uint8),
+    abi.DType.B8: np.dtype(np.bool_),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """An input or output."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]  # at first the greatest; later that of the last resize
+    dims: tuple[str, ...]  # what each size is: "batch", "3", "2*height"; "?": only resizing tells
+    nbytes: int
+    least: int  # an input's numbers lie between these, both included: the model was imported so
+    greatest: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(self.dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size that may differ from call to call, between bounds that are both included."""
+
+    name: str
+    least: int
+    greatest: int
+
+
+def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo, ...]:
+    """The model's inputs or outputs; `kind` is "input" or "output"."""
+    tensors = []
+    for i in range(library.function(f"model_{kind}_count")(model.value)):
+        info: Any = abi.TensorInfo.new()
+        library.call(f"model_{kind}", model.value, i, ctypes.byref(info))
+        tensors.append(
+            TensorInfo(
+                name=info.name.decode(errors="replace"),
+                dtype=DTYPES[info.dtype],
+                shape=_sizes(info.shape, info.rank),
+                dims=texts(info.dims, info.rank),
+                nbytes=info.size,
+                least=info.least,
+                greatest=info.greatest,
+            )
+        )
+    return tuple(tensors)
+
+
+def read_symbols(library: Native, model: Handle) -> tuple[Symbol, ...]:
+    """The model's open sizes."""
+    symbols = []
+    for i in range(library.function("model_symbol_count")(model.value)):
+        info: Any = abi.SymbolInfo.new()
+        library.call("model_symbol", model.value, i, ctypes.byref(info))
+        symbols.append(Symbol(info.name.decode(errors="replace"), info.least, info.greatest))
+    return tuple(symbols)
+
+
+def _sizes(pointer: int | None, rank: int) -> tuple[int, ...]:
+    if not pointer:
+        return ()
+    return tuple((ctypes.c_int64 * rank).from_address(pointer))

@@ -1,0 +1,73 @@
+"""Fixtures of the Python runtime's tests: the library of a build, a runtime, small graphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import spirloom
+from spirloom import graph_file
+from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.runtime.files import LIBRARY_VARIABLE, SHADERS_VARIABLE
+from spirloom.sizes import SizeExpr, Symbol, Varying
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("spirloom")
+    build = ROOT / "build/release"
+    group.addoption("--library", type=Path, default=build / "runtime/c/libspirloom.so.1")
+    group.addoption("--shaders", type=Path, default=build / "generated/shaders.slpack")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ[LIBRARY_VARIABLE] = str(config.getoption("--library"))
+    os.environ[SHADERS_VARIABLE] = str(config.getoption("--shaders"))
+
+
+@pytest.fixture(scope="session")
+def runtime() -> Iterator[spirloom.Runtime]:
+    if not spirloom.is_available():
+        pytest.skip("There is no Vulkan device.")
+    with spirloom.Runtime(cache_dir="none") as made:
+        yield made
+
+
+def relu_graph(shape: tuple[int, ...] = (5,), dtype: DType = DType.F32) -> bytes:
+    """y = relu(x)."""
+    x, y = (Tensor(name, dtype, shape) for name in "xy")
+    return graph_file.to_bytes(Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")]))
+
+
+def maximum_graph() -> bytes:
+    """y = the greater of a and b, float32[4]."""
+    a, b, y = (Tensor(name, DType.F32, (4,)) for name in "aby")
+    return graph_file.to_bytes(Graph([a, b], [y], [Node("aten.maximum", (a, b), (y,), "max")]))
+
+
+def product_graph() -> bytes:
+    """y = the matrix product x x, float32[64, 64]."""
+    x, y = (Tensor(name, DType.F32, (64, 64)) for name in "xy")
+    return graph_file.to_bytes(Graph([x], [y], [Node("aten.mm", (x, x), (y,), "product")]))
+
+
+def batch_graph() -> bytes:
+    """y = relu(x) of float32[batch, 3], a batch from 1 to 8."""
+    rows = Varying(8, SizeExpr(((1, ("batch",)),)))
+    x, y = (Tensor(name, DType.F32, (rows, 3)) for name in "xy")
+    graph = Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")])
+    graph.symbols = (Symbol("batch", 1, 8),)
+    return graph_file.to_bytes(graph)
+
+
+@pytest.fixture
+def relu(runtime: spirloom.Runtime) -> spirloom.Model:
+    return runtime.load(relu_graph())
+
+
+@pytest.fixture
+def batches(runtime: spirloom.Runtime) -> spirloom.Model:
+    return runtime.load(batch_graph())

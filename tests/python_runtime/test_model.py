@@ -1,0 +1,282 @@
+"""Models in Python: calls, shapes, memory, profiles."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spirloom
+from spirloom.runtime import (
+    Busy,
+    File,
+    FileMissing,
+    InvalidArgument,
+    InvalidFile,
+    NotFound,
+    WrongType,
+)
+from spirloom.runtime.tensors import DTYPES
+
+from tests.python_runtime.conftest import batch_graph, maximum_graph, product_graph, relu_graph
+
+X = np.arange(-2, 3, dtype=np.float32)
+Y = [0, 0, 0, 1, 2]
+
+
+def test_a_call(relu: spirloom.Model) -> None:
+    (y,) = relu(X)
+    assert y.dtype == np.float32
+    assert y.tolist() == Y
+
+
+def test_files_paths_and_bytes(runtime: spirloom.Runtime, tmp_path: Path) -> None:
+    path = tmp_path / "relu.slg"
+    path.write_bytes(relu_graph())
+    data = relu_graph()
+    files: list[File] = [path, str(path), data, memoryview(data), io.BytesIO(data)]
+    for file in files:
+        assert runtime.load(file)(X)[0].tolist() == Y
+
+
+def test_a_model_says_what_it_is(batches: spirloom.Model) -> None:
+    (x,) = batches.inputs
+    assert (x.name, x.shape, x.dims) == ("x", (8, 3), ("batch", "3"))
+    assert x.dtype == np.float32
+    assert [(s.name, s.least, s.greatest) for s in batches.symbols] == [("batch", 1, 8)]
+    assert batches.stats.dispatches == 1
+    assert repr(batches) == "<spirloom.Model (x: float32[batch, 3]) -> (y: float32[batch, 3])>"
+
+
+def test_every_dtype_is_known() -> None:
+    assert len(DTYPES) == 6
+
+
+def test_inputs_by_name_and_position(runtime: spirloom.Runtime) -> None:
+    model = runtime.load(maximum_graph())
+    one, two = np.ones(4, np.float32), np.full(4, 2, np.float32)
+    assert model(one, b=two)[0].tolist() == [2] * 4
+    assert model(b=two, a=one)[0].tolist() == [2] * 4
+    takes = r"the model takes 2 \(a: float32\[4\], b: float32\[4\]\)\."
+    with pytest.raises(InvalidArgument, match=rf"Input 'b' is missing; {takes}"):
+        model(one)
+    with pytest.raises(InvalidArgument, match=rf"There is no input 'c'; {takes}"):
+        model(one, c=two)
+    with pytest.raises(InvalidArgument, match="Input 'a' is given by position and by name"):
+        model(one, a=two)
+    with pytest.raises(InvalidArgument, match=rf"3 inputs are given; {takes}"):
+        model(one, two, one)
+
+
+def test_shapes_resize_by_themselves(batches: spirloom.Model) -> None:
+    for rows in (3, 8, 1, 3):
+        (y,) = batches(np.full((rows, 3), -1, np.float32))
+        assert y.shape == (rows, 3)
+        assert batches.inputs[0].shape == (rows, 3)
+    with pytest.raises(InvalidArgument, match="batch"):
+        batches(np.zeros((9, 3), np.float32))
+    assert batches(np.ones((2, 3), np.float32))[0].tolist() == [[1] * 3] * 2
+    batches.resize({"x": (5, 3)})
+    assert batches.outputs[0].shape == (5, 3)
+
+
+def test_a_fixed_shape_stays(relu: spirloom.Model) -> None:
+    with pytest.raises(InvalidArgument, match=r"Shape 0 \(\[6\]\) differs from the input's"):
+        relu(np.zeros(6, np.float32))
+
+
+def test_outputs_are_the_callers(relu: spirloom.Model) -> None:
+    (first,) = relu(X)
+    relu(X + 10)
+    assert first.tolist() == Y
+
+
+def test_arrays_that_are_no_plain_rows(relu: spirloom.Model) -> None:
+    wide = np.zeros((5, 2), np.float32)
+    wide[:, 1] = X
+    assert relu(wide[:, 1])[0].tolist() == Y
+    assert relu(X.astype(">f4"))[0].tolist() == Y
+    assert relu([-2, -1, 0, 1, 2])[0].tolist() == Y
+
+
+def test_wider_floats(relu: spirloom.Model) -> None:
+    assert relu(X.astype(np.float64))[0].tolist() == Y
+    assert relu(np.array([np.inf, 1, np.nan, 1, 1]))[0][0] == np.inf
+    with pytest.raises(InvalidArgument, match=r"Element 1 \(1e\+300\) of input 'x' does not fit"):
+        relu(np.array([1, 1e300, 1, 1, 1]))
+    with pytest.raises(WrongType, match="Input 'x' is float32, not int64; convert it"):
+        relu(np.arange(5))
+
+
+def test_wider_integers(runtime: spirloom.Runtime) -> None:
+    from spirloom.ir import DType
+
+    model = runtime.load(relu_graph((3,), DType.I32))
+    assert model(np.array([-1, 0, 7]))[0].tolist() == [0, 0, 7]
+    with pytest.raises(InvalidArgument, match=r"Element 2 \(4294967296\) of input 'x' does not"):
+        model(np.array([0, 0, 1 << 32]))
+    with pytest.raises(InvalidArgument, match=r"Element 0 \(18446744073709551615\)"):
+        model(np.array([2**64 - 1, 0, 0], np.uint64))
+    with pytest.raises(WrongType, match="Input 'x' is int32, not float32"):
+        model(np.zeros(3, np.float32))
+
+
+def test_bounds_of_the_import(runtime: spirloom.Runtime) -> None:
+    from spirloom import graph_file
+    from spirloom.interval import Interval
+    from spirloom.ir import DType, Graph, Node, Tensor
+
+    x, y = (Tensor(name, DType.I32, (2,)) for name in "xy")
+    x.bounds = Interval(0, 9)
+    file = graph_file.to_bytes(Graph([x], [y], [Node("aten.relu", (x,), (y,), "relu")]))
+    model = runtime.load(file)
+    assert (model.inputs[0].least, model.inputs[0].greatest) == (0, 9)
+    assert model(np.array([0, 9]))[0].tolist() == [0, 9]
+    for array in (np.array([0, 10]), np.array([0, 10], np.int32)):
+        with pytest.raises(InvalidArgument, match=r"Element 1 \(10\) of input 'x' is not between"):
+            model(array)
+
+
+def test_out(relu: spirloom.Model) -> None:
+    y = np.empty(5, np.float32)
+    assert relu.run([X], out=[y])[0] is y
+    assert y.tolist() == Y
+    assert relu.run({"x": X}, out={"y": y})[0] is y
+    with pytest.raises(InvalidArgument, match=r"Output 'y' has shape \[5\], not \[4\]"):
+        relu.run([X], out=[np.empty(4, np.float32)])
+    with pytest.raises(WrongType, match="Output 'y' is an array of float32, not of float64"):
+        relu.run([X], out=[np.empty(5)])
+    with pytest.raises(InvalidArgument, match="must be C-contiguous and writeable"):
+        relu.run([X], out=[np.empty((5, 2), np.float32)[:, 0]])
+
+
+def test_shared_memory(relu: spirloom.Model) -> None:
+    x, y = relu.input_memory("x"), relu.output_memory(0)
+    x[:] = X
+    assert np.shares_memory(relu.run(copy=False)[0], y)
+    assert y.tolist() == Y
+    x[:] = 4
+    assert relu.run()[0].tolist() == [4] * 5
+    with pytest.raises(InvalidArgument, match="The model has no output 'z'; it has: y"):
+        relu.output_memory("z")
+
+
+def test_shared_memory_outlives_its_model(runtime: spirloom.Runtime) -> None:
+    model = runtime.load(relu_graph())
+    (y,) = model.run([X], copy=False)
+    part = y[3:]
+    model.close()
+    del model, y
+    assert part.tolist() == [1, 2]
+
+
+def test_shared_memory_keeps_its_size(batches: spirloom.Model) -> None:
+    """Other sizes would move the memory that an array looks at."""
+    x = np.ones((2, 3), np.float32)
+    (y,) = batches.run([x], copy=False)
+    part = y[1:]
+    del y
+    with pytest.raises(Busy, match="Arrays of input_memory"):
+        batches(np.ones((3, 3), np.float32))
+    assert batches(x)[0].tolist() == [[1] * 3] * 2
+    del part
+    assert batches(np.ones((3, 3), np.float32))[0].shape == (3, 3)
+
+
+def test_empty_tensors(runtime: spirloom.Runtime) -> None:
+    assert runtime.load(relu_graph((0, 3)))(np.zeros((0, 3), np.float32))[0].shape == (0, 3)
+
+
+def test_a_profile(runtime: spirloom.Runtime) -> None:
+    model = runtime.load(relu_graph((64, 64)), profile=True)
+    profile = model.profile([np.ones((64, 64), np.float32)], runs=3)
+    (row,) = profile
+    assert (row.node, row.op, row.variant) == ("relu", "aten.relu", "relu_f32_buffer")
+    assert len(row.raw) == 3
+    assert 0 < row.min <= row.percentile(50) <= row.max
+    assert profile.total == pytest.approx(row.avg)
+    assert "relu_f32_buffer" in str(profile)
+    assert len(model.profile()[0].raw) == 1
+    with pytest.raises(InvalidArgument, match=r"runs \(0\) must be at least 1"):
+        model.profile([np.ones((64, 64), np.float32)], runs=0)
+
+
+def test_a_profile_as_a_table(runtime: spirloom.Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns of ExecuTorch's Inspector, with pandas or what is called so."""
+    import sys
+    from types import SimpleNamespace
+
+    pandas: Any = SimpleNamespace(DataFrame=list)
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    model = runtime.load(relu_graph(), profile=True)
+    (event,) = model.profile([X], runs=2).to_dataframe()
+    columns = "event_block_name event_name raw p10 p50 p90 avg min max op_types "
+    columns += "delegate_debug_identifier stack_traces module_hierarchy is_delegated_op "
+    columns += "delegate_backend_name debug_data start_time"
+    assert list(event) == columns.split()
+    assert "avg (ms)" in model.profile().to_dataframe(include_units=True)[0]
+
+
+def test_storages_and_kernels(runtime: spirloom.Runtime) -> None:
+    model = runtime.load(relu_graph((1, 4, 2, 2)), storage="texture3d", profile=True)
+    x = np.ones((1, 4, 2, 2), np.float32)
+    model(x)
+    assert any(row.variant == "relu_f32_texture3d" for row in model.profile())
+    with pytest.raises(InvalidArgument, match="Storage 'image' is not one of: auto, buffer"):
+        runtime.load(relu_graph(), storage="image")  # type: ignore[arg-type]
+
+
+def test_a_kernel_by_name(runtime: spirloom.Runtime) -> None:
+    model = runtime.load(product_graph(), kernels=["mm"], profile=True)
+    model(np.ones((64, 64), np.float32))
+    assert [row.variant for row in model.profile()] == ["mm_f32_buffer"]
+
+
+def test_errors_are_one_family(runtime: spirloom.Runtime, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere.slg"
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.slg") as missing:
+        runtime.load(nowhere)
+    assert isinstance(missing.value, FileMissing | spirloom.SpirloomError)
+    assert missing.value.status == spirloom.Status.NOT_FOUND
+    with pytest.raises(ValueError, match="graph") as malformed:
+        runtime.load(b"not a graph")
+    assert isinstance(malformed.value, InvalidFile)
+    with pytest.raises(FileNotFoundError):
+        spirloom.Runtime(libraries=[nowhere])
+    with pytest.raises(InvalidArgument, match="device") as device:
+        spirloom.Runtime(device="no such device")
+    assert isinstance(device.value, ValueError)
+    assert device.value.status == spirloom.Status.INVALID_ARGUMENT
+
+
+def test_a_runtime_without_operators() -> None:
+    bare = spirloom.Runtime(libraries=[], cache_dir="none")
+    assert bare.operator_names() == []
+    with pytest.raises(NotFound, match=r"aten\.relu"):
+        bare.load(relu_graph())
+
+
+def test_memory_limits() -> None:
+    small = spirloom.Runtime(cache_dir="none", memory_limit=1 << 20)
+    with pytest.raises(MemoryError, match="memory"):
+        small.load(relu_graph((1 << 20,)))
+    assert small.memory["limit"] == 1 << 20
+
+
+def test_what_there_is(runtime: spirloom.Runtime) -> None:
+    assert runtime.device.name in [device.name for device in spirloom.devices()]
+    assert not set(runtime.device.features) & set(runtime.device.lacks)
+    assert "aten.relu" in runtime.operator_names()
+    assert "aten.relu" in spirloom.operator_names()
+
+
+def test_models_are_not_pickled(relu: spirloom.Model) -> None:
+    with pytest.raises(TypeError, match="A model lives in its process"):
+        pickle.dumps(relu)
+
+
+def test_the_default_runtime_loads() -> None:
+    assert spirloom.load(batch_graph())(np.ones((1, 3), np.float32))[0].shape == (1, 3)
