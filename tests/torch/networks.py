@@ -137,7 +137,9 @@ def wav2vec2() -> tuple[torch.nn.Module, Tensors]:
     return Named(hf.Wav2Vec2ForCTC(config), "logits"), {"input_values": torch.randn(2, 400)}
 
 
-def vision(model: torch.nn.Module, size: int = 32, result: str = "logits") -> tuple[torch.nn.Module, Tensors]:
+def vision(
+    model: torch.nn.Module, size: int = 32, result: str = "logits"
+) -> tuple[torch.nn.Module, Tensors]:
     return Named(model, result), {"pixel_values": image(size)}
 
 

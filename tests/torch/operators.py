@@ -61,7 +61,8 @@ def examples(op: Op) -> Iterator[Example]:
         dtypes = (*run.dtypes.items(), *(y.dtype for y in run.outputs))
         if run.variant.storage is not Storage.BUFFER or DType.F16 in run.dtypes.values():
             continue
-        if (run.case, dtypes) in seen or any(value_of_name(run, name) for name in _FUSED):
+        fused = op.name.startswith("aten.") and any(_value(run, name) for name in _FUSED)
+        if (run.case, dtypes) in seen or fused:
             continue
         seen.add((run.case, dtypes))
         inputs = make_arrays(run).inputs
@@ -72,7 +73,7 @@ def examples(op: Op) -> Iterator[Example]:
         yield Example(f"{run.variant.id}-{run.case}", Call(spelling(op), args), tensors)
 
 
-def value_of_name(run: Run, name: str) -> Any:
+def _value(run: Run, name: str) -> Any:
     arg = next((arg for arg in run.op.args if arg.name == name), None)
     return None if arg is None else value_of(run, arg)
 

@@ -25,15 +25,12 @@ def _index(x: Any, i: Any, j: Any, k: Any, dim: int) -> Any:
 
 
 def _recurrent(kind: type[torch.nn.RNNBase]) -> Callable[..., Any]:
-    """A layer over the input of all steps, which our operator gets multiplied already."""
+    """A layer of two directions; its weights are its own, as what our operators get are parts."""
+    torch.manual_seed(0)
+    layer = kind(3, 4, bidirectional=True).eval().requires_grad_(False)
 
-    def form(x: Any, weight: Any, *rest: Any) -> Any:
-        units = weight.shape[1]
-        torch.manual_seed(0)
-        layer = kind(3, units).eval().requires_grad_(False)
-        given = torch.linspace(-1, 1, x.shape[0] * x.shape[1] * 3).reshape(*x.shape[:2], 3)
-        parts = layer(given * x[:, :, :3].tanh())
-        return parts[0]
+    def form(x: Any, *rest: Any) -> Any:
+        return layer(x.flatten(1)[:, :3].unsqueeze(1))[0]
 
     return form
 
@@ -68,10 +65,12 @@ def _attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) ->
     )
 
 
-def _rotary(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
-    """As models of transformers spell it."""
-    a, b = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
-    cos, sin = torch.cat((cos, cos), -1), torch.cat((sin, sin), -1)
+def _rotary(x: Any, *rest: Any) -> Any:
+    """As models of transformers spell it, of angles that positions alone decide."""
+    half = x.shape[-1] // 2
+    angles = torch.arange(x.shape[-2])[:, None] * 0.5 ** torch.arange(half)
+    cos, sin = (torch.cat((part, part), -1) for part in (angles.cos(), angles.sin()))
+    a, b = x[..., :half], x[..., half:]
     return x * cos + torch.cat((-b, a), -1) * sin
 
 
@@ -90,11 +89,15 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "aten.native_layer_norm": functional.layer_norm,
     "aten.pad": lambda x, pad, mode, *rest: functional.pad(x, pad, mode),
     "aten.rms_norm": torch.rms_norm,
-    **{f"aten.upsample_{mode}{rank}d": _resized(mode)
-       for mode, rank in (("bilinear", 2), ("bicubic", 2), ("linear", 1), ("trilinear", 3))},
+    **{
+        f"aten.upsample_{mode}{rank}d": _resized(mode)
+        for mode, rank in (("bilinear", 2), ("bicubic", 2), ("linear", 1), ("trilinear", 3))
+    },
     "aten.count_nonzero.dim_IntList": lambda x, dim, *rest: torch.count_nonzero(x, dim),
     "aten.eye.m": lambda n, m, dtype: torch.eye(n, m, dtype=dtype),
-    "aten.instance_norm": lambda x, w, b, eps: functional.instance_norm(x, weight=w, bias=b, eps=eps),
+    "aten.instance_norm": lambda x, w, b, eps: functional.instance_norm(
+        x, weight=w, bias=b, eps=eps
+    ),
     "aten.one_hot": lambda x, count: functional.one_hot(x.long(), count),
     "aten.prod.dim_int": lambda x, dim, keep: torch.prod(x, dim[0], keep),
     "aten.scaled_dot_product_attention": _attention,
