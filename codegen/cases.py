@@ -35,13 +35,18 @@ _MAX_ELEMENTS = 1 << 28
 
 
 def load_case(
-    node: Node, op_args: Iterable[Arg], kernels: Map[str, Kernel], shared: bool = False
+    node: Node,
+    op_args: Iterable[Arg],
+    kernels: Map[str, Kernel],
+    shared: Map[str, CaseValue] | None = None,
 ) -> TestCase:
-    """One case of `tests`, or (shared) of a template's `test_shapes`."""
-    op_args = list(op_args)
+    """One case of `tests`, or of a template's `test_shapes`: `shared` has what those do not give."""
+    op_args = [arg for arg in op_args if arg.name not in (shared or {})]
     names = [arg.name for arg in op_args]
     fields = Fields.of(node, "a test case", (*names, *_LIMITS))
-    args = {arg.name: _arg_value(fields, arg) for arg in op_args}
+    args: dict[str, CaseValue] = dict(shared or {})
+    for arg in op_args:
+        args[arg.name] = _arg_value(fields, arg, args)
     kernel = fields.scalar("kernel")
     if kernel is not None and kernel.text not in kernels:
         message = f"Kernel '{kernel.text}' is not one of: {one_of(kernels)}."
@@ -53,16 +58,16 @@ def load_case(
         frozenset(as_storages(storages)) if storages else None,
         kernel.text if kernel else None,
         node.position,
-        shared,
+        shared is not None,
         fields.flag("uniform", False),
     )
 
 
-def _arg_value(fields: Fields, arg: Arg) -> CaseValue:
+def _arg_value(fields: Fields, arg: Arg, before: Map[str, CaseValue]) -> CaseValue:
     node = fields.get(arg.name)
     if node is None:
-        if arg.default is not None or arg.optional:
-            return arg.default
+        if not arg.required:
+            return arg.default if arg.default_of is None else before[arg.default_of]
         message = f"Argument '{arg.name}' is missing from the test case."
         raise SpecError.at(fields.node.position, message)
     if arg.type is ArgType.TENSORS:

@@ -87,6 +87,8 @@ def _argument(arg: Arg) -> str:
     if arg.length is not None:
         word = word.replace("[]", f"[{arg.length}]")
     text = f"{arg.name}: {word}{'?' if arg.optional else ''}"
+    if arg.default_of is not None:
+        return f"{text} = {arg.default_of}"
     if arg.default is None:
         return text
     default = list(arg.default) if isinstance(arg.default, tuple) else arg.default

@@ -28,6 +28,7 @@ from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
 
 _KEYS = (
     "op",
+    "also",
     "args",
     "let",
     "checks",
@@ -98,6 +99,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
     check_lets(spec.name, unused_lets(signature.steps, signature.outputs, kernels, view_at))
     op_name = fields.need_scalar("op")
     _check_op_name(op_name)
+    also = _also(fields)
     reference = load_reference(
         fields.need_scalar("reference"),
         spec.path.parent / "reference",
@@ -105,6 +107,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
     )
     return Op(
         name=op_name.text,
+        also=also,
         short_name=stem_text,
         formula=_formula(spec),
         position=op_name.position,
@@ -133,6 +136,14 @@ def _fused_from(fields: Fields) -> tuple[tuple[str, ...], int]:
     parts = Fields.of(node, "'fused_from'", ("least", "of"))
     names = tuple(as_scalar(item, "an op").text for item in parts.items("of"))
     return names, as_int(parts.need("least"), "'least'")
+
+
+def _also(fields: Fields) -> tuple[str, ...]:
+    """The further names that calls of the op have in PyTorch."""
+    names = [as_scalar(item, "an op") for item in fields.items("also")]
+    for name in names:
+        _check_op_name(name)
+    return tuple(name.text for name in names)
 
 
 def _check_op_name(name: Scalar) -> None:
@@ -219,7 +230,7 @@ def _shared_case(
     It knows tensors. Scalars of the spec's own without a default are as in the spec's first case.
     """
     known = {entry.key.text for entry in node.entries} if isinstance(node, YamlMapping) else set()
-    needed = [a for a in signature.args if not a.type.is_tensor and a.default is None]
+    needed = [a for a in signature.args if not a.type.is_tensor and a.required]
     given = {}
     for arg in needed:
         if arg.name in known:
@@ -229,10 +240,8 @@ def _shared_case(
             message += f" which the cases beside the template ({node.position}) then take too."
             raise SpecError.at(arg.position, message)
         given[arg.name] = own[0].args[arg.name]
-    args = [a for a in signature.args if a.name not in given]
     try:
-        case = load_case(node, args, named, shared=True)
-        return dataclasses.replace(case, args={**case.args, **given})
+        return load_case(node, signature.args, named, shared=given)
     except SpecError as error:
         user = f"(For {signature.args[0].position.file}.)" if signature.args else ""
         raise SpecError(
@@ -244,7 +253,7 @@ def _check_unique(ops: Sequence[Op]) -> None:
     """No two specs claim one op, one file stem or one kernel name."""
     errors = ErrorList()
     for what, claims in (
-        ("Op", [(op.name, op.position) for op in ops]),
+        ("Op", [(name, op.position) for op in ops for name in (op.name, *op.also)]),
         ("Spec name", [(op.short_name, op.position) for op in ops]),
         ("Kernel", [(kernel.name, kernel.position) for op in ops for kernel in op.kernels]),
     ):

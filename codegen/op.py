@@ -42,6 +42,7 @@ class Op:
     """
 
     name: str
+    also: tuple[str, ...]  # further overloads of PyTorch's whose calls it computes
     short_name: str
     formula: str  # the spec's opening comment
     position: Position
@@ -146,7 +147,10 @@ class Op:
         if unknown:
             known = ", ".join(arg.name for arg in self.args)
             raise EvalError(f"{self.name} has no argument '{unknown[0]}'; it has: {known}.")
-        return {arg.name: _value(self.name, arg, args.get(arg.name)) for arg in self.args}
+        values: dict[str, Value] = {}
+        for arg in self.args:
+            values[arg.name] = _value(self.name, arg, args.get(arg.name), values)
+        return values
 
     def _infer(self, values: dict[str, Value]) -> list[TensorType]:
         self._check_dtypes(values)
@@ -222,9 +226,13 @@ def _given(value: Value) -> object:
     return None if isinstance(value, TensorType) and not value.present else value
 
 
-def _value(op: str, arg: Arg, given: object) -> Value:
-    """The argument as formulas see it."""
-    if given is None:
+def _value(op: str, arg: Arg, given: object, before: Environment) -> Value:
+    """The argument as formulas see it; `before` has those that stand before it."""
+    # PyTorch's way to leave out a list of a fixed length, which cannot be meant.
+    nothing = given is None or (arg.length and isinstance(given, Sequence) and not given)
+    if nothing:
+        if arg.default_of is not None:
+            return before[arg.default_of]
         if arg.default is not None:
             return arg.default
         if arg.optional:
@@ -251,11 +259,13 @@ def _converted(arg: Arg, given: object) -> Value | None:
         case ArgType.STR:
             return given if isinstance(given, str) else None
         case ArgType.INTS if is_int:
-            return None if arg.length is None else (cast(int, given),) * arg.length
+            return (cast(int, given),) * (1 if arg.length is None else arg.length)
     if not isinstance(given, Sequence) or isinstance(given, str):
         return None
     items = tuple(given)
     element = TensorType if arg.type is ArgType.TENSORS else int
     if not all(isinstance(item, element) and not isinstance(item, bool) for item in items):
         return None
+    if arg.length is not None and len(items) == 1:
+        return items * arg.length
     return items if arg.length in (None, len(items)) else None

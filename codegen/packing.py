@@ -50,7 +50,7 @@ def _link(operand: Operand, by_name: Mapping[str, Op]) -> Operand:
 
 def _argument(pack: Pack, arg: Arg, given: Expr | None) -> Expr | None:
     if given is None:
-        if arg.default is None and not arg.optional:
+        if arg.required or arg.default_of is not None:
             raise SpecError.at(pack.position, f"Argument '{arg.name}' of {pack.op} is missing.")
         return None if arg.default is None else _default(arg, arg.default)
     kind = _KINDS.get(arg.type)

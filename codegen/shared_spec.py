@@ -21,12 +21,21 @@ def completed(fields: Fields, templates: Templates) -> Fields:
     checks = base.items("checks") + fields.items("checks")
     entries = []
     for entry in merged.entries:
-        if entry.key.text == "checks":
+        if entry.key.text == "args" and isinstance(entry.value, Mapping):
+            entry = Entry(entry.key, _in_own_order(entry.value, fields))
+        elif entry.key.text == "checks":
             entry = Entry(entry.key, Sequence(entry.key.position, checks))
         elif entry.key.text == "let" and isinstance(entry.value, Mapping):
             entry = Entry(entry.key, _in_order_of_use(entry.value))
         entries.append(entry)
     return Fields(Mapping(fields.node.position, tuple(entries)), fields.what)
+
+
+def _in_own_order(args: Mapping, own: Fields) -> Mapping:
+    """Arguments that the spec names stand where it has them, after the template's others."""
+    named = {entry.key.text: place for place, entry in enumerate(own.entries("args"))}
+    entries = sorted(args.entries, key=lambda entry: named.get(entry.key.text, -1))
+    return Mapping(args.position, tuple(entries))
 
 
 def _in_order_of_use(lets: Mapping) -> Mapping:

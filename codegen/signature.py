@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.errors import SpecError, one_of
 from codegen.expr import operations as ops
@@ -56,7 +56,9 @@ class Signature:
 def load_signature(fields: Fields) -> Signature:
     """Reads and type-checks args, let, checks and outputs."""
     fields.need("args")
-    args = tuple(_arg(entry, i) for i, entry in enumerate(fields.entries("args")))
+    args: tuple[Arg, ...] = ()
+    for entry in fields.entries("args"):
+        args = (*args, _arg(entry, args))
     scope = Scope({arg.name: variable_of(arg) for arg in args})
     lets: list[Let] = []
     for entry in fields.entries("let"):
@@ -93,7 +95,7 @@ def _new_name(scalar: Scalar, scope: Scope | None) -> str:
     return name
 
 
-def _arg(entry: Entry, index: int) -> Arg:
+def _arg(entry: Entry, before: tuple[Arg, ...]) -> Arg:
     name = _new_name(entry.key, None)
     scalar = _text(entry)
     text, equals, default_text = scalar.text.partition("=")
@@ -112,7 +114,7 @@ def _arg(entry: Entry, index: int) -> Arg:
     arg = Arg(
         name,
         arg_type,
-        index,
+        len(before),
         scalar.position,
         dtype=DType(dtype_word) if dtype_word not in ("", "any") else None,
         any_dtype=dtype_word == "any",
@@ -121,7 +123,7 @@ def _arg(entry: Entry, index: int) -> Arg:
     )
     if not equals:
         return arg
-    return _with_default(arg, default_text, scalar, len(text) + 1)
+    return _with_default(arg, before, default_text, scalar, len(text) + 1)
 
 
 def _fits(match: re.Match[str]) -> bool:
@@ -133,21 +135,19 @@ def _fits(match: re.Match[str]) -> bool:
     return not match["dtype"] and not match["optional"] and (list_text is None or base == "int")
 
 
-def _with_default(arg: Arg, text: str, scalar: Scalar, offset: int) -> Arg:
+def _with_default(
+    arg: Arg, before: tuple[Arg, ...], text: str, scalar: Scalar, offset: int
+) -> Arg:
     value_text = text.strip()
     at = Scalar(scalar.at(offset + len(text) - len(text.lstrip())), value_text, False, True)
     if arg.type.is_tensor:
         raise SpecError.at(
             at.position, "A tensor has no default; write 'tensor?' if it may be absent."
         )
-    return Arg(
-        arg.name,
-        arg.type,
-        arg.index,
-        arg.position,
-        length=arg.length,
-        default=scalar_value(arg, at),
-    )
+    alike = (a.name for a in before if (a.type, a.length) == (arg.type, arg.length))
+    if value_text in alike:
+        return replace(arg, default_of=value_text)
+    return replace(arg, default=scalar_value(arg, at))
 
 
 def scalar_value(arg: Arg, scalar: Scalar) -> Value:

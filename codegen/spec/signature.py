@@ -42,6 +42,12 @@ class Arg:
     optional: bool = False  # a tensor that may be absent
     length: int | None = None  # of an `int[N]`
     default: Value | None = None  # None: the argument is required (or an optional tensor)
+    default_of: str | None = None  # instead: the earlier argument whose value it takes
+
+    @property
+    def required(self) -> bool:
+        """Whether every call gives it."""
+        return self.default is None and self.default_of is None and not self.optional
 
 
 def dtype_source(args: Iterable[Arg]) -> Arg | None:

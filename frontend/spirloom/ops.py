@@ -40,6 +40,7 @@ class OpLibrary:
             self._ops = load_library(list(spec_dirs), list(template_dirs)).ops
         except SpecError as error:
             raise ImportFailure(*str(error).splitlines()) from error
+        self._serving = {name: op.name for op in self._ops.values() for name in (op.name, *op.also)}
 
     @classmethod
     def with_dirs(cls, folders: Sequence[Path]) -> OpLibrary:
@@ -68,6 +69,10 @@ class OpLibrary:
     def has(self, op: str) -> bool:
         """Whether the operator exists."""
         return op in self._ops
+
+    def serving(self, name: str) -> str | None:
+        """The operator that computes calls of this name: its own, or one that its spec adds."""
+        return self._serving.get(name)
 
     def is_view(self, op: str) -> bool:
         """Whether the operator's output shares the elements of an input."""

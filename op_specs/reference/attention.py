@@ -7,7 +7,13 @@ Array = NDArray[np.float64]
 
 
 def scaled_dot_product_attention(
-    query: Array, key: Array, value: Array, attn_mask: Array | None, is_causal: bool, scale: float
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float,
 ) -> Array:
     """softmax(query key^T scale + mask) value, heads of key and value repeated to query's."""
     if query.size == 0:

@@ -15,6 +15,8 @@ def convolution(
     stride: list[int],
     padding: list[int],
     dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
     groups: int,
     activation: int,
     act_min: float,

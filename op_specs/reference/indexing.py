@@ -43,11 +43,19 @@ def scatter_add(x: Array, dim: int, index: Indices, src: Array) -> Array:
     return _scattered(x, dim, index, src, np.add)[0]
 
 
-def scatter_reduce(x: Array, dim: int, index: Indices, src: Array, reduce: str) -> Array:
-    """x with src[p] combined at p with index[p] along dim; x's own element counts."""
+def scatter_reduce(
+    x: Array, dim: int, index: Indices, src: Array, reduce: str, include_self: bool
+) -> Array:
+    """x with src[p] combined at p with index[p] along dim, and with x's own element if it counts."""
     steps: dict[str, np.ufunc] = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
-    y, came = _scattered(x, dim, index, src, steps.get(reduce, np.add))
-    return np.asarray(y / (came + 1) if reduce == "mean" else y)
+    start = x
+    if not include_self:
+        neutral = {"prod": 1.0, "amax": -np.inf, "amin": np.inf}.get(reduce, 0.0)
+        start = np.full(x.shape, neutral)
+    y, came = _scattered(start, dim, index, src, steps.get(reduce, np.add))
+    if reduce == "mean":
+        y = y / np.maximum(came + include_self, 1)
+    return np.asarray(np.where(came > 0, y, x).astype(y.dtype if include_self else x.dtype))
 
 
 def index(

@@ -37,12 +37,12 @@ def batch_norm(
 
 
 def group_norm(
-    x: Array, num_groups: int, weight: Array | None, bias: Array | None, eps: float
+    x: Array, weight: Array | None, bias: Array | None, group: int, eps: float
 ) -> Array:
     """Each image's groups of channels normalised with the biased variance."""
     if x.size == 0:
         return x
-    rows = x.reshape(x.shape[0], num_groups, -1)
+    rows = x.reshape(x.shape[0], group, -1)
     rows = (rows - rows.mean(axis=2, keepdims=True)) / np.sqrt(
         rows.var(axis=2, keepdims=True) + eps
     )
@@ -60,9 +60,17 @@ def rms_norm(x: Array, normalized_shape: list[int], weight: Array | None, eps: f
     return np.asarray(y if weight is None else y * weight)
 
 
-def instance_norm(x: Array, weight: Array | None, bias: Array | None, eps: float) -> Array:
+def instance_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: None,
+    running_var: None,
+    use_input_stats: bool,
+    eps: float,
+) -> Array:
     """Every channel of every image normalised: as many groups as channels."""
-    return group_norm(x, x.shape[1], weight, bias, eps)
+    return group_norm(x, weight, bias, x.shape[1], eps)
 
 
 def local_response_norm(

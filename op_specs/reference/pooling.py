@@ -57,6 +57,7 @@ def avg_pool2d(
     padding: list[int],
     ceil_mode: bool,
     count_include_pad: bool,
+    divisor_override: int,
 ) -> Array:
     """The mean of each window; what ceil_mode covers beyond the padding never counts."""
     sizes = x.shape[-2:]
@@ -69,7 +70,7 @@ def avg_pool2d(
         if count_include_pad:
             counts = [int(np.sum(p < sizes[d] + padding[d])) for d, p in enumerate(places)]
             count = counts[0] * counts[1]
-        return np.asarray(part.sum(axis=(-2, -1)) / count)
+        return np.asarray(part.sum(axis=(-2, -1)) / (divisor_override or count))
 
     return _pool(x, windows[0], windows[1], mean)
 

@@ -100,6 +100,7 @@ def average_pool(
     padding: list[int],
     ceil_mode: bool,
     count_include_pad: bool,
+    divisor_override: int = 0,
 ) -> Array:
     """The mean of each window; what ceil_mode covers beyond the padding never counts."""
     size = x.shape[x.ndim - len(kernel_size) :]
@@ -110,7 +111,7 @@ def average_pool(
         if count_include_pad:
             ends = zip(places, size, padding, strict=True)
             count = int(np.prod([np.sum(p < n + pad) for p, n, pad in ends]))
-        return np.asarray(part.sum(axis=-1) / count)
+        return np.asarray(part.sum(axis=-1) / (divisor_override or count))
 
     return _each_window(x, windows, mean)
 

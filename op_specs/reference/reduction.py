@@ -26,7 +26,7 @@ def softmax(x: Array, dim: int) -> Array:
     return np.exp(log_softmax(x, dim))
 
 
-def var(x: Array, dim: list[int], keepdim: bool, correction: float) -> Array:
+def var(x: Array, dim: list[int], correction: float, keepdim: bool) -> Array:
     """Squares off the mean over (count - correction); NaN or inf where that is not positive."""
     with np.errstate(all="ignore"):
         off = x - mean(x, dim, True)
@@ -35,9 +35,9 @@ def var(x: Array, dim: list[int], keepdim: bool, correction: float) -> Array:
         return np.asarray(total / np.maximum(count - correction, 0))
 
 
-def std(x: Array, dim: list[int], keepdim: bool, correction: float) -> Array:
+def std(x: Array, dim: list[int], correction: float, keepdim: bool) -> Array:
     """The root of the variance."""
-    return np.sqrt(var(x, dim, keepdim, correction))
+    return np.sqrt(var(x, dim, correction, keepdim))
 
 
 def logsumexp(x: Array, dim: list[int], keepdim: bool) -> Array:
@@ -47,7 +47,7 @@ def logsumexp(x: Array, dim: list[int], keepdim: bool) -> Array:
     )
 
 
-def vector_norm(x: Array, dim: list[int], keepdim: bool, ord: float) -> Array:
+def vector_norm(x: Array, ord: float, dim: list[int], keepdim: bool) -> Array:
     """NumPy's norm of vectors."""
     rows = _last(x, dim)
     flat = rows.reshape(int(np.prod(rows.shape[:-1])), rows.shape[-1])
@@ -60,14 +60,14 @@ def distances(a: Array, b: Array, p: float) -> Array:
     return np.asarray(np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], p, axis=-1))
 
 
-def argmax(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
+def argmax(x: Array, dim: list[int], keepdim: bool) -> NDArray[np.int64]:
     """The place of the greatest element."""
-    return np.asarray(np.argmax(x, axis=dim, keepdims=keepdim))
+    return np.asarray(np.argmax(x, axis=dim[0] if dim else None, keepdims=keepdim))
 
 
-def argmin(x: Array, dim: int, keepdim: bool) -> NDArray[np.int64]:
+def argmin(x: Array, dim: list[int], keepdim: bool) -> NDArray[np.int64]:
     """The place of the least element."""
-    return np.asarray(np.argmin(x, axis=dim, keepdims=keepdim))
+    return np.asarray(np.argmin(x, axis=dim[0] if dim else None, keepdims=keepdim))
 
 
 def _last(x: Array, dim: list[int]) -> Array:

@@ -13,36 +13,36 @@ def _picked(x: Array, places: list[NDArray[np.int64]]) -> Array:
     return x
 
 
-def nearest(x: Array, output_size: list[int]) -> Array:
+def nearest(x: Array, output_size: list[int], *_: float) -> Array:
     """Output o takes input floor(o n / out)."""
     sizes = zip(x.shape[2:], output_size, strict=True)
     return _picked(x, [np.arange(out) * n // out for n, out in sizes])
 
 
-def nearest_exact(x: Array, output_size: list[int]) -> Array:
+def nearest_exact(x: Array, output_size: list[int], *_: float) -> Array:
     """Output o takes the input that its centre lies in."""
     sizes = zip(x.shape[2:], output_size, strict=True)
     return _picked(x, [(2 * np.arange(out) + 1) * n // (2 * out) for n, out in sizes])
 
 
-def _weights(n: int, out: int, align_corners: bool) -> Array:
+def _weights(n: int, out: int, align_corners: bool, scale: float) -> Array:
     """The [out, n] matrix that resamples a line of n elements."""
     matrix = np.zeros((out, n))
     for o in range(out):
         if align_corners:
             at = o * (n - 1) / (out - 1) if out > 1 else 0.0
         else:
-            at = max((o + 0.5) * n / out - 0.5, 0.0)
+            at = max((o + 0.5) * (1 / scale if scale else n / out) - 0.5, 0.0)
         low = min(int(at), n - 1)
         matrix[o, low] += 1 - (at - low)
         matrix[o, min(low + 1, n - 1)] += at - low
     return matrix
 
 
-def linear(x: Array, output_size: list[int], align_corners: bool) -> Array:
+def linear(x: Array, output_size: list[int], align_corners: bool, *scales: float) -> Array:
     """Linear between the two nearest inputs in each direction."""
-    for d, out in enumerate(output_size):
-        weights = _weights(x.shape[2 + d], out, align_corners)
+    for d, (out, scale) in enumerate(zip(output_size, scales, strict=True)):
+        weights = _weights(x.shape[2 + d], out, align_corners, scale)
         x = np.moveaxis(np.tensordot(x, weights, axes=(2 + d, 1)), -1, 2 + d)
     return x
 
@@ -55,24 +55,26 @@ def cubic(distance: Array) -> Array:
     return np.where(d <= 1, near, np.where(d < 2, far, 0.0))
 
 
-def _cubic_weights(n: int, out: int, align_corners: bool) -> Array:
+def _cubic_weights(n: int, out: int, align_corners: bool, scale: float) -> Array:
     """The [out, n] matrix that resamples a line of n elements."""
     matrix = np.zeros((out, n))
     for o in range(out):
         if align_corners:
             at = o * (n - 1) / (out - 1) if out > 1 else 0.0
         else:
-            at = (o + 0.5) * n / out - 0.5
+            at = (o + 0.5) * (1 / scale if scale else n / out) - 0.5
         taps = np.floor(at) + np.arange(-1, 3)
         np.add.at(matrix[o], taps.clip(0, n - 1).astype(int), cubic(taps - at))
     return matrix
 
 
-def bicubic2d(x: Array, output_size: list[int], align_corners: bool) -> Array:
+def bicubic2d(
+    x: Array, output_size: list[int], align_corners: bool, scales_h: float, scales_w: float
+) -> Array:
     """Cubic convolution in each direction; beyond the edges the nearest element repeats."""
     rows, columns = (
-        _cubic_weights(n, out, align_corners)
-        for n, out in zip(x.shape[2:], output_size, strict=True)
+        _cubic_weights(n, out, align_corners, scale)
+        for n, out, scale in zip(x.shape[2:], output_size, (scales_h, scales_w), strict=True)
     )
     return np.asarray(np.einsum("nchw,oh,pw->ncop", x, rows, columns))
 

@@ -59,14 +59,14 @@ def channel_shuffle(x: Array, groups: int) -> Array:
     return x.reshape(n, groups, c // groups, *size).swapaxes(1, 2).reshape(x.shape)
 
 
-def unfold(x: Array, dim: int, size: int, step: int) -> Array:
+def unfold(x: Array, dimension: int, size: int, step: int) -> Array:
     """Every step-th window of `size` elements along dim, as the last dim."""
-    windows = np.lib.stride_tricks.sliding_window_view(x, size, axis=dim)  # type: ignore[call-overload]
-    every = (slice(None),) * (dim % x.ndim) + (slice(None, None, step),)
+    windows = np.lib.stride_tricks.sliding_window_view(x, size, axis=dimension)  # type: ignore[call-overload]
+    every = (slice(None),) * (dimension % x.ndim) + (slice(None, None, step),)
     return np.asarray(windows[every])
 
 
-def pad(x: Array, pad: list[int], mode: str) -> Array:
+def pad(x: Array, pad: list[int], mode: str, value: float) -> Array:
     """Pads with x's own elements; pad goes from the last dim to the first."""
     modes = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
     for k in range(len(pad) // 2):
@@ -144,12 +144,12 @@ def select_scatter(x: NDArray[Any], src: NDArray[Any], dim: int, index: int) -> 
     return y
 
 
-def diag_embed(x: NDArray[Any], diagonal: int) -> NDArray[Any]:
+def diag_embed(x: NDArray[Any], offset: int, dim1: int, dim2: int) -> NDArray[Any]:
     """Matrices with the last dim of x on a diagonal."""
-    size = x.shape[-1] + abs(diagonal)
+    size = x.shape[-1] + abs(offset)
     y = np.zeros((*x.shape[:-1], size, size), x.dtype)
     places = np.arange(x.shape[-1])
-    y[..., places + max(-diagonal, 0), places + max(diagonal, 0)] = x
+    y[..., places + max(-offset, 0), places + max(offset, 0)] = x
     return y
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from codegen import DType, EvalError, Storage, TensorCase, TensorType
+from codegen import DType, EvalError, SpecError, Storage, TensorCase, TensorType
 from tests.codegen.small_project import Project
 
 F32, F16 = DType.F32, DType.F16
@@ -176,3 +176,38 @@ def test_dispatches_follow_the_device_and_constants(project: Project) -> None:
     found = op.dispatch({"a": tensor(2, 3), "b": tensor(3)}, "buffer")
     assert found is not None
     assert found[1] == (6 * 32, 1, 1)
+
+
+WINDOWED = "  kernel_size: int[2]\n  stride: int[2] = kernel_size\n  dims: int[] = []\n"
+
+
+def test_a_default_may_be_an_earlier_arg(project: Project) -> None:
+    project.spec("  alpha: float = 1.0\n", "  alpha: float = 1.0\n" + WINDOWED)
+    project.spec("alpha: 0.5}", "alpha: 0.5, kernel_size: [2, 5]}")
+    op = project.load().ops["aten.add.Tensor"]
+    assert op.tests[0].args["stride"] == (2, 5)
+    given = {"a": tensor(2), "b": tensor(2), "kernel_size": (2, 3)}
+    assert op.complete(given)["stride"] == (2, 3)
+    # PyTorch's ways to leave out a list of a fixed length, and to repeat one int.
+    assert op.complete(given | {"stride": ()})["stride"] == (2, 3)
+    assert op.complete(given | {"stride": (4,)})["stride"] == (4, 4)
+    assert op.complete(given | {"stride": 4, "dims": 1}) == given | {
+        "alpha": 1.0, "stride": (4, 4), "dims": (1,)
+    }  # fmt: skip
+
+
+def test_a_required_list_may_not_be_empty(project: Project) -> None:
+    project.spec("  alpha: float = 1.0\n", "  alpha: float = 1.0\n" + WINDOWED)
+    project.spec("alpha: 0.5}", "alpha: 0.5, kernel_size: [2, 5]}")
+    op = project.load().ops["aten.add.Tensor"]
+    with pytest.raises(EvalError, match=r"^Argument 'kernel_size' of aten.add.Tensor is missing\.$"):
+        op.complete({"a": tensor(2), "b": tensor(2), "kernel_size": ()})
+
+
+def test_further_names_belong_to_one_op(project: Project) -> None:
+    project.spec("op: aten.add.Tensor\n", "op: aten.add.Tensor\nalso: [aten.add.Scalar]\n")
+    assert project.load().ops["aten.add.Tensor"].also == ("aten.add.Scalar",)
+    text = (project.root / "op_specs/add.yaml").read_text()
+    project.write("op_specs/plus.yaml", text.replace("aten.add.Tensor", "aten.plus"))
+    with pytest.raises(SpecError, match=r"plus.yaml:2:5: error: Op 'aten.add.Scalar' is claimed"):
+        project.load()

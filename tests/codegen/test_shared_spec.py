@@ -82,3 +82,11 @@ def test_defaults_that_extend_nothing(project: Project) -> None:
         "templates/glsl/binary.yaml:1:10: error: Template 'binary.glsl.j2' has no defaults to "
         "extend."
     )
+
+
+def test_shared_args_that_the_spec_names_stand_where_it_has_them(shared: Project) -> None:
+    """E.g. PyTorch's order, where an operator's own arg is between the template's."""
+    shared.spec("  alpha: float = 1.0\n", "  alpha: float = 1.0\n  b: tensor<f32>\n")
+    op = shared.load().ops["aten.add.Tensor"]
+    assert [arg.name for arg in op.args] == ["a", "alpha", "b"]
+    assert [arg.index for arg in op.args] == [0, 1, 2]

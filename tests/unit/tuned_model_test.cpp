@@ -15,6 +15,7 @@
 namespace spirloom {
 namespace {
 
+using graph::BoolArg;
 using graph::FileGraph;
 using graph::FloatArg;
 using graph::IntArg;
@@ -42,12 +43,12 @@ std::vector<std::byte> TwoConvolutions() {
   const uint32_t w = file.AddConstant<float>("w", {16, 16, 3, 3}, 0, Random(2304));
   for (const char* name : {"first", "second"}) {
     const uint32_t y = file.AddTensor(name, {1, 16, 12, 12});
-    file.nodes.push_back(
-        {"aten.convolution",
-         {TensorArg(x), TensorArg(w), NoneArg(), IntsArg({1, 1}), IntsArg({1, 1}), IntsArg({1, 1}),
-          IntArg(1), IntArg(0), FloatArg(0), FloatArg(0), NoneArg()},
-         {y},
-         name});
+    file.nodes.push_back({"aten.convolution",
+                          {TensorArg(x), TensorArg(w), NoneArg(), IntsArg({1, 1}), IntsArg({1, 1}),
+                           IntsArg({1, 1}), BoolArg(false), IntsArg({0, 0}), IntArg(1), IntArg(0),
+                           FloatArg(0), FloatArg(0), NoneArg()},
+                          {y},
+                          name});
     x = y;
   }
   file.outputs = {x};
@@ -135,8 +136,8 @@ TEST_F(TunedModelTest, MeasuresEachDistinctCallOnce) {
   const std::vector<TunedCall> calls = Tune();
   ASSERT_THAT(calls, SizeIs(1));
   EXPECT_EQ(calls[0].call,
-            "aten.convolution(f32[1,16,12,12], const f32[16,16,3,3], none, [1,1], [1,1], [1,1], 1, "
-            "0, 0, 0, none) in buffer");
+            "aten.convolution(f32[1,16,12,12], const f32[16,16,3,3], none, [1,1], [1,1], [1,1], "
+            "0, [0,0], 1, 0, 0, 0, none) in buffer");
   EXPECT_EQ(calls[0].node, "first");
   EXPECT_GT(calls[0].rule_ns, 0u);
   EXPECT_GT(calls[0].ns, 0u);

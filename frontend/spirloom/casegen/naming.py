@@ -18,7 +18,7 @@ def case_name(op: Op, args: Mapping[str, CaseValue]) -> str:
         value = args[arg.name]
         if arg.type.is_tensor:
             parts.append(_tensor(arg.name, value))
-        elif value != arg.default:
+        elif value != (arg.default if arg.default_of is None else args[arg.default_of]):
             parts.append(_clean(f"{arg.name}{_value(value)}"))
     return "_".join(part for part in parts if part)[:LONGEST].rstrip("_") or "default"
 

@@ -44,6 +44,8 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
     match entry.key.text, entry.value:
         case "op", _:
             yield f"op: {target.op}"
+        case "also", _:
+            pass  # the calls that the old operator computes
         case "reference", _:
             yield f"# TODO: write reference/{target.stem}.py; a short one may stand here instead"
             yield f"reference: {target.stem}.{target.stem}"

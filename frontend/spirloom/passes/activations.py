@@ -6,7 +6,7 @@ from math import inf
 
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
-from spirloom.passes.rewrite import Matcher, fused, replace_nodes
+from spirloom.passes.rewrite import Matcher, fused, limits, replace_nodes
 
 # The codes of templates/glsl/lib/activation.glsl.j2.
 _RELU, _CLAMP = 1, 2
@@ -52,8 +52,7 @@ def _activation(library: OpLibrary, node: Node) -> tuple[int, float, float] | No
         case "aten.relu":
             return _RELU, 0.0, 0.0
         case "aten.clamp" | "aten.hardtanh":
-            low, high = node.args[1:3]
-            assert isinstance(low, float) and isinstance(high, float)
+            low, high = limits(library, node)
             return (_RELU, 0.0, 0.0) if (low, high) == (0, inf) else (_CLAMP, low, high)
         case "aten.leaky_relu":
             slope = library.arg(node, "negative_slope")

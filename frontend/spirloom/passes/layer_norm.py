@@ -5,8 +5,8 @@ from __future__ import annotations
 from spirloom.ir import Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.patterns import ADD, DIV, MUL
-from spirloom.passes.rewrite import Matcher, split_scalar
+from spirloom.passes.patterns import DIV, MUL
+from spirloom.passes.rewrite import ADD, Matcher, is_sum, split_scalar
 
 LAYER_NORM = "aten.native_layer_norm"
 
@@ -35,8 +35,8 @@ def _normalized(
     centred = matcher.producer(node.args[0], "aten.sub.Tensor")
     root = matcher.producer(node.args[1], "aten.sqrt")
     plus = matcher.producer(root.args[0], ADD) if root is not None else None
-    found = split_scalar(plus) if plus is not None and plus.args[2:4] == (1.0, 0) else None
-    if centred is None or found is None or centred.args[2] != 1:
+    found = split_scalar(plus) if plus is not None and is_sum(library, plus) else None
+    if centred is None or found is None or library.arg(centred, "alpha") != 1:
         return None
     variance = matcher.producer(found[0], "aten.mean.dim")
     square = matcher.producer(variance.args[0], MUL) if variance is not None else None
@@ -66,7 +66,7 @@ def _absorb(graph: Graph, library: OpLibrary, op: str, name: str) -> None:
     matcher = Matcher(graph)
     removed: dict[Node, Node] = {}
     for node in graph.nodes:
-        if node.op != op or (op == ADD and node.args[2:4] != (1.0, 0)):
+        if node.op != op or (op == ADD and not is_sum(library, node)):
             continue
         for value, other in (node.args[:2], node.args[1::-1]):
             norm = matcher.inner(value, LAYER_NORM)

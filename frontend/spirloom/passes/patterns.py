@@ -7,52 +7,58 @@ from math import sqrt
 from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.rewrite import Matcher, is_scalar, split_scalar
+from spirloom.passes.rewrite import (
+    ADD,
+    CLAMPS,
+    Matcher,
+    is_scalar,
+    is_sum,
+    limits,
+    split_scalar,
+)
 
-MUL, DIV, ADD = "aten.mul.Tensor", "aten.div.Tensor", "aten.add.Tensor"
-CLAMPS = ("aten.clamp", "aten.hardtanh")
+MUL, DIV = "aten.mul.Tensor", "aten.div.Tensor"
 
 
 def fuse_patterns(graph: Graph, library: OpLibrary) -> None:
     """Replaces each pattern's last node by one call; what becomes unused is removed."""
-    _bypass_relus(graph)
+    _bypass_relus(graph, library)
     for find, op in ((_silu, "aten.silu"), (_hardsigmoid, "aten.hardsigmoid"),
                      (_hardswish, "aten.hardswish"), (_gelu, "aten.gelu")):  # fmt: skip
         if not library.has(op):
             continue
         matcher = Matcher(graph)
         for node in graph.nodes:
-            x = find(matcher, node)
+            x = find(library, matcher, node)
             if x is not None and x.shape == node.outputs[0].shape:
                 node.op, node.args = op, library.complete(op, {"x": x})
         remove_dead_nodes(graph)
 
 
-def _bypass_relus(graph: Graph) -> None:
+def _bypass_relus(graph: Graph, library: OpLibrary) -> None:
     """clamp(relu(x), low, high) is clamp(x, low, high) where low ≥ 0: PyTorch exports relu6 so."""
     matcher = Matcher(graph)
     for node in graph.nodes:
         relu = matcher.producer(node.args[0], "aten.relu") if node.op in CLAMPS else None
-        low = node.args[1] if relu is not None else None
-        if relu is not None and isinstance(low, float) and low >= 0:
-            node.args = (relu.args[0], *node.args[1:])
+        if relu is not None and limits(library, node)[0] >= 0:
+            node.args = library.with_args(node, x=relu.args[0])
 
 
-def _silu(matcher: Matcher, node: Node) -> Tensor | None:
+def _silu(_: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """x · sigmoid(x)"""
     return _gated(matcher, node, "aten.sigmoid")
 
 
-def _hardsigmoid(matcher: Matcher, node: Node) -> Tensor | None:
+def _hardsigmoid(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """clamp(x + 3, 0, 6) / 6"""
     if node.op not in (DIV, MUL):
         return None
     if not is_scalar(node.args[1], 6.0 if node.op == DIV else 1 / 6):
         return None
-    return _relu6_of_plus_3(matcher, node.args[0])
+    return _relu6_of_plus_3(library, matcher, node.args[0])
 
 
-def _hardswish(matcher: Matcher, node: Node) -> Tensor | None:
+def _hardswish(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """x · hardsigmoid(x), or x · clamp(x + 3, 0, 6) / 6"""
     x = _gated(matcher, node, "aten.hardsigmoid")
     if x is not None:
@@ -63,7 +69,7 @@ def _hardswish(matcher: Matcher, node: Node) -> Tensor | None:
     if product is None:
         return None
     for factor, gate in (product.args[:2], product.args[1::-1]):
-        if isinstance(factor, Tensor) and _relu6_of_plus_3(matcher, gate) is factor:
+        if isinstance(factor, Tensor) and _relu6_of_plus_3(library, matcher, gate) is factor:
             return factor
     return None
 
@@ -79,18 +85,18 @@ def _gated(matcher: Matcher, node: Node, gate_op: str) -> Tensor | None:
     return None
 
 
-def _relu6_of_plus_3(matcher: Matcher, value: object) -> Tensor | None:
+def _relu6_of_plus_3(library: OpLibrary, matcher: Matcher, value: object) -> Tensor | None:
     clamp = matcher.producer(value, *CLAMPS)
-    if clamp is None or clamp.args[1:3] != (0.0, 6.0):
+    if clamp is None or limits(library, clamp) != (0.0, 6.0):
         return None
     plus = matcher.producer(clamp.args[0], ADD)
-    if plus is None or plus.args[2:4] != (1.0, 0):
+    if plus is None or not is_sum(library, plus):
         return None
     found = split_scalar(plus)
     return found[0] if found is not None and found[1] == 3 else None
 
 
-def _gelu(matcher: Matcher, node: Node) -> Tensor | None:
+def _gelu(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """0.5 · x · (1 + erf(x / √2)), the factors in any order"""
     factors = _factors(matcher, node)
     halves = [f for f in factors if is_scalar(f, 0.5)]
@@ -98,7 +104,7 @@ def _gelu(matcher: Matcher, node: Node) -> Tensor | None:
     if len(halves) != 1 or len(rest) != 2:
         return None
     for x, gate in (rest, rest[::-1]):
-        if _erf_gate(matcher, gate) is x:
+        if _erf_gate(library, matcher, gate) is x:
             return x
     return None
 
@@ -114,10 +120,10 @@ def _factors(matcher: Matcher, node: Node) -> list[Tensor]:
     return []
 
 
-def _erf_gate(matcher: Matcher, value: Tensor) -> Tensor | None:
+def _erf_gate(library: OpLibrary, matcher: Matcher, value: Tensor) -> Tensor | None:
     """x of 1 + erf(x / √2)"""
     plus = matcher.producer(value, ADD)
-    found = split_scalar(plus) if plus is not None and plus.args[2:4] == (1.0, 0) else None
+    found = split_scalar(plus) if plus is not None and is_sum(library, plus) else None
     if found is None or found[1] != 1:
         return None
     erf = matcher.producer(found[0], "aten.erf")

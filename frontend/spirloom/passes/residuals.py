@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes.rewrite import Matcher, fused, replace_nodes
+from spirloom.passes.rewrite import ADD, Matcher, fused, replace_nodes
 
-ADD = "aten.add.Tensor"
 _FINISH = ("activation", "act_min", "act_max")  # what an add and a layer do to their result
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from math import isclose
 
 from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.ops import OpLibrary
+
+ADD = "aten.add.Tensor"
+# Limits of a tensor's elements, and what they are called.
+CLAMPS = {"aten.clamp": ("min", "max"), "aten.hardtanh": ("min_val", "max_val")}
 
 
 class Matcher:
@@ -28,6 +33,19 @@ class Matcher:
     def private(self, tensor: Tensor, readers: int = 1) -> bool:
         """Whether a tensor is read this often, and is no output of the graph."""
         return len(self._uses.get(tensor, [])) == readers and tensor not in self._outputs
+
+
+def limits(library: OpLibrary, node: Node) -> tuple[float, float]:
+    """The bounds of one of CLAMPS."""
+    low, high = (library.arg(node, name) for name in CLAMPS[node.op])
+    assert isinstance(low, float) and isinstance(high, float)
+    return low, high
+
+
+def is_sum(library: OpLibrary, node: Node) -> bool:
+    """Whether a node is a + b and no more."""
+    plain = node.op == ADD and library.arg(node, "alpha") == 1
+    return plain and library.arg(node, "activation") == 0
 
 
 def fused_name(first: Node, *others: Node) -> str:

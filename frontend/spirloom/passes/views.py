@@ -15,15 +15,17 @@ def simplify_views(graph: Graph, library: OpLibrary) -> None:
     producers = graph.producers()
     for node in graph.nodes:
         if node.op == PERMUTE:
-            _join_permutations(node, producers)
-            if library.has(VIEW) and _keeps_order(node):
-                node.op, node.args = VIEW, (node.args[0], node.outputs[0].shape)
+            _join_permutations(library, node, producers)
+            if library.has(VIEW) and _keeps_order(library, node):
+                args = {"x": node.args[0], "size": node.outputs[0].shape}
+                node.op, node.args = VIEW, library.complete(VIEW, args)
         if node.op == VIEW:
-            node.args = (_origin(node.args[0], producers), node.outputs[0].shape)
+            source = _origin(node.args[0], producers)
+            node.args = library.with_args(node, x=source, size=node.outputs[0].shape)
     dropped = {
         node.outputs[0]: node.args[0]
         for node in graph.nodes
-        if node.op in (VIEW, PERMUTE) and _does_nothing(node)
+        if node.op in (VIEW, PERMUTE) and _does_nothing(library, node)
     }
     mapping = {
         old: new
@@ -41,31 +43,37 @@ def _origin(value: object, producers: dict[Tensor, Node]) -> Tensor:
     return _origin(node.args[0], producers) if node is not None and node.op == VIEW else value
 
 
-def _join_permutations(node: Node, producers: dict[Tensor, Node]) -> None:
-    source, dims = node.args[0], _ints(node.args[1])
+def _join_permutations(library: OpLibrary, node: Node, producers: dict[Tensor, Node]) -> None:
+    source, dims = node.args[0], _dims(library, node)
     assert isinstance(source, Tensor)
     inner = producers.get(source)
     if inner is not None and inner.op == PERMUTE:
-        first = _ints(inner.args[1])
-        node.args = (inner.args[0], tuple(first[d] for d in dims))
+        first = _dims(library, inner)
+        joined = tuple(first[d] for d in dims)
+        node.args = library.with_args(node, x=inner.args[0], dims=joined)
 
 
-def _keeps_order(node: Node) -> bool:
+def _keeps_order(library: OpLibrary, node: Node) -> bool:
     """Whether a permutation only moves dimensions of size 1, so that elements keep their order."""
     source = node.args[0]
     assert isinstance(source, Tensor)
-    moved = [d for d in _ints(node.args[1]) if source.shape[d] != 1]
+    moved = [d for d in _dims(library, node) if source.shape[d] != 1]
     return moved == sorted(moved)
 
 
-def _does_nothing(node: Node) -> bool:
+def _does_nothing(library: OpLibrary, node: Node) -> bool:
     source = node.args[0]
     assert isinstance(source, Tensor)
     if source.shape != node.outputs[0].shape:
         return False
-    return node.op == VIEW or list(_ints(node.args[1])) == sorted(_ints(node.args[1]))
+    if node.op == VIEW:
+        return True
+    dims = _dims(library, node)
+    return list(dims) == sorted(dims)
 
 
-def _ints(value: object) -> tuple[int, ...]:
+def _dims(library: OpLibrary, node: Node) -> tuple[int, ...]:
+    """The order a permutation gives."""
+    value = library.arg(node, "dims")
     assert isinstance(value, tuple)
-    return tuple(int(v) for v in value)
+    return tuple(int(v) for v in value if isinstance(v, int))

@@ -35,6 +35,7 @@ float value(int i) {
       sum += row;
     }
   }
+  if (divisor != 0) return sum / float(divisor);
   return sum / float(extent.x * extent.y * extent.z);
 }
 

@@ -59,16 +59,21 @@ def _gather_nd(x: Any, index: Any, batch_dims: int) -> Any:
 
 FORMS: dict[str, Callable[..., Any]] = {
     "aten.gather": lambda x, dim, index: torch.gather(x, dim, _counted_up(index, x.shape[dim])),
-    "aten.index.Tensor": lambda x, i, j, k, dim: x[_at(x, dim, i, j, k)],
-    "aten.diag_embed": torch.diag_embed,
+    "spirloom.index": lambda x, i, j, k, dim: x[_at(x, dim, i, j, k)],
     "aten.index_add": lambda x, dim, index, src, alpha: torch.index_add(
         x, dim, index, src, alpha=alpha
     ),
-    "aten.index_put": _index_put,
+    "spirloom.index_put": _index_put,
     "aten.index_select": lambda x, dim, index: torch.index_select(
         x, dim, _counted_up(index, x.shape[dim])
     ),
     "aten.one_hot": lambda x, classes: torch.nn.functional.one_hot(x.long(), classes),
+    "aten.repeat_interleave.self_int": lambda x, repeats, dim: torch.repeat_interleave(
+        x, repeats, *dim
+    ),
+    "aten.scatter_reduce.two": lambda x, dim, index, src, reduce, include_self: (
+        torch.scatter_reduce(x, dim, index, src, reduce, include_self=include_self)
+    ),
     "aten.squeeze.dims": each(torch.squeeze),
     "spirloom.gather_nd": _gather_nd,
     "spirloom.scatter_nd": _scatter_nd,

@@ -12,7 +12,9 @@ from tests.reference.forms.pointwise import activate
 functional = torch.nn.functional
 
 
-def _attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
+def _attention(
+    q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, scale: float
+) -> Any:
     """Attention decomposed; heads that share keys and values are expanded."""
     shared = q.shape[-3] // k.shape[-3]
     k, v = (t.repeat_interleave(shared, -3) for t in (k, v))
@@ -61,13 +63,13 @@ FORMS: dict[str, Callable[..., Any]] = {
     "aten.addmm": _scaled_sum(torch.mm),
     "aten.baddbmm": _scaled_sum(torch.bmm),
     # Our last four args are the fused activation's and the addend.
-    "aten.convolution": lambda *args: _finished(functional.conv2d(*args[:7]), *args[7:]),
+    "aten.convolution": lambda *args: _finished(torch.convolution(*args[:9]), *args[9:]),
     # PyTorch refuses to normalise nothing.
-    "aten.instance_norm": lambda x, w, b, eps: (
-        functional.instance_norm(x, weight=w, bias=b, eps=eps) if x.numel() else x
+    "aten.instance_norm": lambda x, w, b, mean, var, own, eps: (
+        functional.instance_norm(x, mean, var, w, b, own, eps=eps) if x.numel() else x
     ),
     "aten.linear": lambda x, w, b, *rest: _finished(functional.linear(x, w, b), *rest),
-    "aten.native_group_norm": functional.group_norm,
+    "aten.native_group_norm": lambda x, w, b, group, eps: functional.group_norm(x, group, w, b, eps),
     "aten.native_layer_norm": functional.layer_norm,
     "aten.rms_norm": _rms_norm,
     "aten.scaled_dot_product_attention": _attention,

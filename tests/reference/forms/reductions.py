@@ -20,7 +20,7 @@ def each(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _moment(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, dim, keepdim, correction: function(
+    return lambda x, dim, correction, keepdim: function(
         x, dim, correction=int(correction), keepdim=keepdim
     )
 
@@ -34,9 +34,11 @@ FORMS: dict[str, Callable[..., Any]] = {
     "aten._softmax": torch.softmax,
     "aten.all.dims": each(lambda x, dim, keepdim: torch.all(x != 0, dim, keepdim)),
     "aten.any.dims": each(lambda x, dim, keepdim: torch.any(x != 0, dim, keepdim)),
+    "aten.argmax": lambda x, dim, keepdim: torch.argmax(x, *dim or (None,), keepdim=keepdim),
+    "aten.argmin": lambda x, dim, keepdim: torch.argmin(x, *dim or (None,), keepdim=keepdim),
     "aten.count_nonzero.dim_IntList": _count_nonzero,
-    "aten.linalg_vector_norm": lambda x, dim, keepdim, order: torch.linalg.vector_norm(
-        x, order, dim, keepdim
+    "aten.linalg_vector_norm": lambda x, order, dim, keepdim: torch.linalg.vector_norm(
+        x, order, dim or None, keepdim
     ),
     "aten.prod.dim_int": each(torch.prod),
     "aten.sort": lambda x, dim, descending: torch.sort(

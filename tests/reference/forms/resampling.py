@@ -10,7 +10,7 @@ import torch
 functional = torch.nn.functional
 
 
-def _pad(x: Any, pad: list[int], mode: str) -> Any:
+def _pad(x: Any, pad: list[int], mode: str, value: float) -> Any:
     """PyTorch pads floats only, and not every rank in every mode."""
     return functional.pad(x.double(), pad, mode)
 
@@ -26,7 +26,30 @@ def _lp_pool(x: Any, p: float, kernel: list[int], stride: list[int], *rest: Any)
     return (sums ** (1 / p)).reshape(*x.shape[: -len(kernel)], *sums.shape[2:])
 
 
+def _averaged(op: Any) -> Callable[..., Any]:
+    """The operator, whose divisor is None where ours is 0."""
+    return lambda *args: op(*args[:-1], args[-1] or None)
+
+
+def _scaled(op: Any) -> Callable[..., Any]:
+    """The operator, whose scales are None where ours are 0."""
+
+    def form(x: Any, *args: Any) -> Any:
+        return op(x, *(None if isinstance(arg, float) and arg == 0 else arg for arg in args))
+
+    return form
+
+
+_SCALED = (
+    "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d upsample_bicubic2d "
+    "upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d "
+    "upsample_trilinear3d"
+).split()
+
 FORMS: dict[str, Callable[..., Any]] = {
+    "aten.avg_pool2d": _averaged(torch.ops.aten.avg_pool2d),
+    "aten.avg_pool3d": _averaged(torch.ops.aten.avg_pool3d),
     "aten.pad": _pad,
     "spirloom.lp_pool": _lp_pool,
 }
+FORMS |= {f"aten.{name}": _scaled(getattr(torch.ops.aten, name).default) for name in _SCALED}

@@ -78,9 +78,9 @@ def _group_norm(ctx: NodeContext, groups: int, weight: Tensor, bias: Tensor) -> 
     return ctx.build.emit(
         "aten.native_group_norm",
         x=ctx.tensor(0),
-        num_groups=groups,
         weight=weight,
         bias=bias,
+        group=groups,
         eps=ctx.number("epsilon", 1e-5),
     )
 

@@ -1,0 +1,138 @@
+"""The signatures of the `aten.*` specs against PyTorch's own schemas.
+
+Run as a program it prints what differs. Needs PyTorch 2.13, which has all of the operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from spirloom.aten import arg_for, changes_nothing
+
+from codegen import Arg, ArgType, Op, load_library
+
+_ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = load_library([_ROOT / "op_specs"], [_ROOT / "templates" / "glsl"])
+
+# Where a spec's own overload differs from the schema, and why that may be.
+DIFFERENCES = {
+    ("aten.clamp.Tensor", "min"): "one bound alone is aten.maximum or aten.minimum",
+    ("aten.clamp.Tensor", "max"): "one bound alone is aten.maximum or aten.minimum",
+    ("aten.div.Tensor_mode", "rounding_mode"): "None is aten.div.Tensor",
+    ("aten.div.Scalar_mode", "rounding_mode"): "None is aten.div.Tensor",
+}
+# The outputs that a spec does not have, the last ones of PyTorch's: nothing but training uses them.
+FEWER_OUTPUTS = {
+    "aten._native_batch_norm_legit_no_training": 1,
+    "aten.native_group_norm": 1,
+    "aten.native_layer_norm": 1,
+}
+
+# What a spec may call PyTorch's types; `wider` of them only where a value stands for more than one.
+_KINDS: dict[str, set[ArgType]] = {
+    "Tensor": {ArgType.TENSOR},
+    "List[Tensor]": {ArgType.TENSORS},
+    "int": {ArgType.INT, ArgType.INTS},
+    "List[int]": {ArgType.INTS},
+    "float": {ArgType.FLOAT},
+    "number": {ArgType.NUMBER, ArgType.FLOAT},
+    "bool": {ArgType.BOOL},
+    "str": {ArgType.STR},
+}
+
+
+def schema_of(name: str) -> Any:
+    """PyTorch's schema of an overload."""
+    _, packet, *overload = name.split(".")
+    return getattr(getattr(torch.ops.aten, packet), *overload or ["default"])._schema
+
+
+def differences(op: Op, name: str) -> Iterator[tuple[str, str]]:
+    """(argument, what is wrong with it) of an overload that the op computes."""
+    bound: list[Arg] = []
+    for place, given in enumerate(schema_of(name).arguments):
+        arg = arg_for(op.args, place, given.name)
+        if arg is None:
+            if not changes_nothing(given.name, None):
+                yield given.name, "is no argument of the spec"
+            continue
+        if arg in bound:
+            yield given.name, f"is {arg.name}, as another argument is"
+        bound.append(arg)
+        yield from ((given.name, what) for what in _of_argument(given, arg, name != op.name))
+    places = [arg.index for arg in bound]
+    if places != sorted(places) and name == op.name:
+        yield "", f"the order is {', '.join(arg.name for arg in bound)}"
+    for arg in op.args:
+        if arg not in bound and (arg.required or name == op.name and arg.index < max(places)):
+            yield arg.name, "is none of PyTorch's, but required or before one that is"
+    outputs = len(schema_of(name).returns)
+    if len(op.outputs) != FEWER_OUTPUTS.get(name, outputs):
+        yield "", f"gives {len(op.outputs)} outputs instead of {outputs}"
+
+
+def _of_argument(given: Any, arg: Arg, other_overload: bool) -> Iterator[str]:
+    """What is wrong with a spec's argument, `given` being PyTorch's."""
+    kind, optional = _type(given)
+    if given.name == "dtype":
+        if arg.type is not ArgType.STR:
+            yield f"is {arg.type}"
+        return
+    kinds = _KINDS.get(kind, set())
+    if kind == "number" and other_overload:
+        kinds = kinds | {ArgType.TENSOR}  # a constant of rank 0 is made of it
+    if arg.type not in kinds:
+        yield f"is {arg.type} instead of {kind}"
+    if arg.name != given.name and not arg.type.is_tensor and not other_overload:
+        yield f"is called {arg.name}"
+    if arg.name != given.name and given.kwarg_only:
+        yield f"is called {arg.name}, and given by name"
+    if (optional or given.has_default_value()) and arg.required:
+        yield "may be left out"
+    if given.has_default_value() and not _is_default(given.default_value, arg):
+        yield f"has the default {given.default_value}, not {arg.default}"
+
+
+def _type(given: Any) -> tuple[str, bool]:
+    """PyTorch's type without Optional[…], and whether it is optional."""
+    text = str(given.type)
+    inner = text.removeprefix("Optional[")
+    return (text, False) if inner == text else (inner.removesuffix("]"), True)
+
+
+def _is_default(value: Any, arg: Arg) -> bool:
+    """Whether leaving an argument out means the same: None and no ints are the spec's to explain."""
+    if value is None or (value == [] and arg.length is not None):
+        return not arg.required
+    wanted = tuple(value) if isinstance(value, list) else value
+    return bool(arg.default == wanted or (isinstance(wanted, int) and arg.default == (wanted,)))
+
+
+def overloads() -> list[tuple[Op, str]]:
+    """Every name of PyTorch's that an op computes calls of."""
+    ops = sorted(LIBRARY.ops.values(), key=lambda op: op.name)
+    names = [(op, name) for op in ops for name in (op.name, *op.also)]
+    return [(op, name) for op, name in names if name.startswith("aten.")]
+
+
+@pytest.mark.parametrize(("op", "name"), [pytest.param(*each, id=each[1]) for each in overloads()])
+def test_signature(op: Op, name: str) -> None:
+    found = [(arg, what) for arg, what in differences(op, name) if (name, arg) not in DIFFERENCES]
+    assert not found
+
+
+def test_every_difference_exists() -> None:
+    known = {(name, arg) for op, name in overloads() for arg, _ in differences(op, name)}
+    assert {*DIFFERENCES} <= known
+    for name, count in FEWER_OUTPUTS.items():
+        assert count == len(LIBRARY.ops[name].outputs) < len(schema_of(name).returns)
+
+
+if __name__ == "__main__":
+    for op, name in overloads():
+        for arg, what in differences(op, name):
+            print(f"{name:44} {arg:18} {what}")
