@@ -35,11 +35,8 @@ class OpLibrary:
         own = (tuple(spec_dirs), tuple(template_dirs)) == (OWN_SPECS, OWN_TEMPLATES)
         if own and STORED.exists():
             self._ops = stored.load(STORED)
-            return
-        try:
-            self._ops = load_library(list(spec_dirs), list(template_dirs)).ops
-        except SpecError as error:
-            raise ImportFailure(*str(error).splitlines()) from error
+        else:
+            self._ops = _loaded(spec_dirs, template_dirs)
         self._serving = {name: op.name for op in self._ops.values() for name in (op.name, *op.also)}
 
     @classmethod
@@ -157,6 +154,13 @@ class OpLibrary:
         index = self._ops[node.op].view_of if node.op in self._ops else None
         value = None if index is None else node.args[index]
         return value if isinstance(value, Tensor) else None
+
+
+def _loaded(spec_dirs: Sequence[Path], template_dirs: Sequence[Path]) -> Mapping[str, Op]:
+    try:
+        return load_library(list(spec_dirs), list(template_dirs)).ops
+    except SpecError as error:
+        raise ImportFailure(*str(error).splitlines()) from error
 
 
 def argument_type(value: object) -> object:

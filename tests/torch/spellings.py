@@ -58,7 +58,9 @@ def _scatter_nd(x: Any, *rest: Any) -> Any:
     return torch.ops.aten.index_put(wide, places, torch.ones(3, dtype=x.dtype))
 
 
-def _attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> Any:
+def _attention(
+    q: Any, k: Any, v: Any, mask: Any, dropout: float, causal: bool, scale: float
+) -> Any:
     shared = q.shape[-3] != k.shape[-3]
     return functional.scaled_dot_product_attention(
         q, k, v, mask, 0.0, causal, scale=scale or None, enable_gqa=shared
@@ -79,11 +81,11 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "aten._native_batch_norm_legit_no_training": _batch_norm,
     "aten._softmax": lambda x, dim, *rest: torch.softmax(x, dim),
     "aten.convolution": lambda x, w, b, s, p, d, g, *rest: functional.conv2d(
-        x, w, b, s, p, d, rest[1] if len(rest) > 1 else g
+        x, w, b, s, p, d, rest[1]
     ),
     "aten.index.Tensor": _index,
     "aten.index_put": _index_put,
-    "aten.native_group_norm": lambda x, groups, w, b, eps: functional.group_norm(
+    "aten.native_group_norm": lambda x, w, b, groups, eps: functional.group_norm(
         x, groups, w, b, eps
     ),
     "aten.native_layer_norm": functional.layer_norm,

@@ -68,7 +68,7 @@ def differences(op: Op, name: str) -> Iterator[tuple[str, str]]:
     if places != sorted(places) and name == op.name:
         yield "", f"the order is {', '.join(arg.name for arg in bound)}"
     for arg in op.args:
-        if arg not in bound and (arg.required or name == op.name and arg.index < max(places)):
+        if arg not in bound and (arg.required or (name == op.name and arg.index < max(places))):
             yield arg.name, "is none of PyTorch's, but required or before one that is"
     outputs = len(schema_of(name).returns)
     if len(op.outputs) != FEWER_OUTPUTS.get(name, outputs):

@@ -26,9 +26,10 @@ SELECTING = frozenset({
     "aten.squeeze.dims", "aten.topk", "aten.tril", "aten.triu", "aten.unfold", "aten.unsqueeze",
     "aten.view", "aten.where.self", "spirloom.gather_nd",
 })  # fmt: skip
+_POOLS = [f"aten.{name}" for rank in (1, 2, 3)
+          for name in (f"adaptive_max_pool{rank}d", f"max_pool{rank}d_with_indices")]  # fmt: skip
 _PLACES = frozenset({"aten.max.dim", "aten.min.dim", "aten.sort", "aten.topk", "aten.cummax",
-                     "aten.cummin", *(f"aten.{name}{rank}d{rest}" for rank in (1, 2, 3) for name, rest in
-                                      (("adaptive_max_pool", ""), ("max_pool", "_with_indices")))})  # fmt: skip
+                     "aten.cummin", *_POOLS})  # fmt: skip
 _FIRST = ("aten.embedding", "aten.gather", "aten.index.Tensor", "aten.index_select",
           "spirloom.gather_nd")  # fmt: skip
 _TRUTHS = frozenset(

@@ -11,4 +11,6 @@ def handles(target: str, library: OpLibrary) -> bool:
     """Whether there is an operator of that name, or something that says what becomes of it."""
     if target in RULES:
         return RULES[target] is not random
-    return library.has(target) or (target in RENAMES and library.has(RENAMES[target].op))
+    return library.serving(target) is not None or (
+        target in RENAMES and library.has(RENAMES[target].op)
+    )

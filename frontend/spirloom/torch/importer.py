@@ -171,8 +171,8 @@ class _Importer:
         if ctx.target in RULES:
             return RULES[ctx.target](ctx)
         rename = RENAMES.get(ctx.target)
-        op = ctx.target if self._library.has(ctx.target) or rename is None else rename.op
-        if not self._library.has(op):
+        op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
+        if op is None or not self._library.has(op):
             raise Unsupported(_no_operator(ctx.target))
         given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
         return Several(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))

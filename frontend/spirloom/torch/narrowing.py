@@ -37,7 +37,7 @@ class Narrowing:
         return self._of(tensor).bounds
 
     def renamed(self, build: Builder, tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
-        """The same numbers under another of torch's types, which is computed in the same of ours."""
+        """The same numbers as another of torch's types for which the same one of ours stands."""
         facts = Facts(dtype, self._of(tensor).bounds)
         limits = interval.of_type(dtype) if dtype.kind in "iu" else EVERYTHING
         if not facts.bounds.within(limits):

@@ -102,14 +102,14 @@ def instance_norm(ctx: CallContext) -> Item:
 @imports("aten.group_norm", "aten.native_group_norm")
 def group_norm(ctx: CallContext) -> Item:
     """The first result; torch's others serve training."""
-    spec = ctx.applier.library.arg_names("aten.native_group_norm")
-    x = ctx.value("input")
     groups = ctx.integer("num_groups" if ctx.has("num_groups") else "group")
-    given: dict[str, object] = {spec[0]: x, "weight": ctx.args.get("weight"),
-                                "bias": ctx.args.get("bias"), "eps": ctx.number("eps", 1e-5)}  # fmt: skip
-    sizes = {"N": x.shape[0], "C": x.shape[1], "HxW": int(np.prod(x.shape[2:]))}
-    given |= {name: size for name, size in sizes.items() if name in spec}
-    given["group" if "group" in spec else "num_groups"] = groups
+    given: dict[str, object] = {
+        "x": ctx.value("input"),
+        "weight": ctx.args.get("weight"),
+        "bias": ctx.args.get("bias"),
+        "group": groups,
+        "eps": ctx.number("eps", 1e-5),
+    }
     y = ctx.applier.apply("aten.native_group_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0]
     return Several((y,))
 

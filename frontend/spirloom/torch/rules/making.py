@@ -77,7 +77,8 @@ def eye(ctx: CallContext) -> Item:
 
 @imports("aten.rand", "aten.randn", "aten.rand_like", "aten.randn_like", "aten.bernoulli.p",
          "aten.bernoulli", "aten.randint.low", "aten.randint", "aten.randperm", "aten.multinomial",
-         "aten.normal_functional", "aten.native_dropout", "aten.uniform", "aten.randint_like.low_dtype")  # fmt: skip
+         "aten.normal_functional", "aten.native_dropout", "aten.uniform",
+         "aten.randint_like.low_dtype")  # fmt: skip
 def random(ctx: CallContext) -> Item:
     """Nothing that a graph could give twice."""
     raise Unsupported("it draws random numbers, which no two implementations draw alike")

@@ -9,7 +9,8 @@ from spirloom.torch.values import Item
 
 _WINDOWS = [f"aten.{kind}_pool{rank}d" for kind in ("max", "avg") for rank in (1, 2, 3)]
 _WITH_PLACES = [f"aten.max_pool{rank}d_with_indices" for rank in (1, 2, 3)]
-_ADAPTIVE = [f"aten.{kind}_pool{rank}d" for kind in ("adaptive_max", "adaptive_avg", "_adaptive_avg")
+_KINDS = ("adaptive_max", "adaptive_avg", "_adaptive_avg")
+_ADAPTIVE = [f"aten.{kind}_pool{rank}d" for kind in _KINDS
              for rank in (1, 2, 3) if (kind, rank) != ("_adaptive_avg", 1)]  # fmt: skip
 
 

@@ -1,8 +1,7 @@
-"""Resizing: the size of the result is the program's; factors must agree with it."""
+"""Resizing: the size of the result is the program's."""
 
 from __future__ import annotations
 
-from spirloom.errors import Unsupported
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules.table import imports
 from spirloom.torch.values import Item
@@ -20,20 +19,15 @@ def upsample(ctx: CallContext) -> Item:
     given: dict[str, object] = {"output_size": size}
     if "nearest" not in ctx.target:
         given["align_corners"] = ctx.flag("align_corners")
+    op = ctx.target.removesuffix(".vec")
     if not ctx.flag("align_corners"):
-        _check_factors(ctx, x.shape[2:], size)
-    return ctx.apply(ctx.target.removesuffix(".vec"), x=x, **given)
+        given |= _factors(ctx, op)
+    return ctx.apply(op, x=x, **given)
 
 
-def _check_factors(ctx: CallContext, before: tuple[int, ...], after: tuple[int, ...]) -> None:
-    """A factor that is not the ratio of the sizes would put the samples elsewhere."""
-    factors = ctx.args.get("scale_factors") or [
-        ctx.args.get(name) for name in ("scales", "scales_d", "scales_h", "scales_w")
-        if name in ctx.args
-    ]  # fmt: skip
-    for factor, old, new in zip(factors, before, after, strict=False):
-        if factor is not None and abs(old * factor - new) > 1e-6 * max(new, 1):
-            raise Unsupported(
-                f"it scales {old} by {factor} to {new}, and samples by the factor; set "
-                "recompute_scale_factor=True, or give the size"
-            )
+def _factors(ctx: CallContext, op: str) -> dict[str, object]:
+    """What torch divides places by, where the program names it: not always the sizes' ratio."""
+    names = [n for n in ctx.applier.library.arg_names(op) if n.startswith("scales")]
+    given = ctx.args.get("scale_factors") or [ctx.args.get(name) for name in names]
+    pairs = zip(names, given, strict=False)
+    return {name: float(factor) for name, factor in pairs if factor is not None}
