@@ -88,8 +88,10 @@ def spelling(op: Op) -> Callable[..., Any]:
     schema = [argument.name for argument in form._schema.arguments]
     keywords = {a.name for a in form._schema.arguments if a.kwarg_only}
     ours = [arg.name for arg in op.args if arg.name not in _FUSED]
+    kinds = {argument.name: argument for argument in form._schema.arguments}
 
     def call(*args: Any) -> Any:
+        args = tuple(_as_schema(kinds.get(n), a) for n, a in zip(ours, args, strict=True))
         named = {n: a for n, a in zip(ours, args, strict=True) if n in keywords}
         rest = [a for n, a in zip(ours, args, strict=True) if n not in keywords]
         places = {n: a for n, a in zip(ours, args, strict=True) if n in schema and n not in named}
@@ -99,6 +101,15 @@ def spelling(op: Op) -> Callable[..., Any]:
         return form(*rest, **named)
 
     return call
+
+
+def _as_schema(argument: Any, value: Any) -> Any:
+    """A spec's way to leave out a number: none in a list, or a 0 that would mean nothing."""
+    if argument is None or not str(argument.type).startswith("Optional"):
+        return value
+    if isinstance(value, list) and "List" not in str(argument.type):
+        return value[0] if value else None
+    return None if value == 0 and argument.default_value is None else value
 
 
 def _torch(run: Run, arg: Any, arrays: Any) -> Any:

@@ -83,8 +83,8 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "aten.convolution": lambda x, w, b, s, p, d, g, *rest: functional.conv2d(
         x, w, b, s, p, d, rest[1]
     ),
-    "aten.index.Tensor": _index,
-    "aten.index_put": _index_put,
+    "spirloom.index": _index,
+    "spirloom.index_put": _index_put,
     "aten.native_group_norm": lambda x, w, b, groups, eps: functional.group_norm(
         x, groups, w, b, eps
     ),

@@ -131,7 +131,7 @@ def test_symbols_are_those_of_the_program() -> None:
 
 def test_a_size_without_a_greatest_needs_an_option() -> None:
     dims = ({0: torch.export.Dim("batch")},)
-    with pytest.raises(ImportFailure, match="no greatest size.*--dim") as caught:
+    with pytest.raises(ImportFailure, match=r"no greatest size.*--dim") as caught:
         graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
     name = str(caught.value).partition("size of ")[2].split()[0]
     options = Options.of({name: (1, 5)}, {})
@@ -180,7 +180,7 @@ def test_another_major_version_is_refused(archive: Path, tmp_path: Path) -> None
     def change(model: Any) -> None:
         model["schema_version"]["major"] = 9
 
-    with pytest.raises(ImportFailure, match="version 9 .* 8 is supported"):
+    with pytest.raises(ImportFailure, match=r"version 9 .* 8 is supported"):
         read_archive(damaged(archive, change, tmp_path))
 
 

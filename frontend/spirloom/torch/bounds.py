@@ -18,8 +18,8 @@ RULES: dict[str, Rule] = {}
 SELECTING = frozenset({
     "aten.abs", "aten.amax", "aten.amin", "aten.as_strided", "aten.cat", "aten.channel_shuffle",
     "aten.clamp.Tensor", "aten.diagonal", "aten.embedding", "aten.expand",
-    "aten.flatten.using_ints", "aten.flip", "aten.gather", "aten.index.Tensor", "aten.index_copy",
-    "aten.index_put", "aten.index_select", "aten.max.dim", "aten.maximum", "aten.min.dim",
+    "aten.flatten.using_ints", "aten.flip", "aten.gather", "spirloom.index", "aten.index_copy",
+    "spirloom.index_put", "aten.index_select", "aten.max.dim", "aten.maximum", "aten.min.dim",
     "aten.minimum", "aten.neg", "aten.permute", "aten.pixel_shuffle", "aten.pixel_unshuffle",
     "aten.repeat", "aten.repeat_interleave.self_int", "aten.roll", "aten.select.int",
     "aten.select_scatter", "aten.slice.Tensor", "aten.slice_scatter", "aten.sort",
@@ -30,7 +30,7 @@ _POOLS = [f"aten.{name}" for rank in (1, 2, 3)
           for name in (f"adaptive_max_pool{rank}d", f"max_pool{rank}d_with_indices")]  # fmt: skip
 _PLACES = frozenset({"aten.max.dim", "aten.min.dim", "aten.sort", "aten.topk", "aten.cummax",
                      "aten.cummin", *_POOLS})  # fmt: skip
-_FIRST = ("aten.embedding", "aten.gather", "aten.index.Tensor", "aten.index_select",
+_FIRST = ("aten.embedding", "aten.gather", "spirloom.index", "aten.index_select",
           "spirloom.gather_nd")  # fmt: skip
 _TRUTHS = frozenset(
     f"aten.{name}" for name in (
@@ -87,7 +87,7 @@ def _where(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [hull(x[1:])]
 
 
-@rule("aten.index_put", "aten.index_copy", "aten.select_scatter", "aten.slice_scatter")
+@rule("spirloom.index_put", "aten.index_copy", "aten.select_scatter", "aten.slice_scatter")
 def _put(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [EVERYTHING if args.get("accumulate") else hull(x)]
 

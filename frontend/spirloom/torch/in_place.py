@@ -42,16 +42,16 @@ def refuse_aliased(call: Call, program: Program) -> None:
     inputs = {given.name for given in program.inputs}
     if shared & inputs:
         kinds = {given.name: given for given in program.inputs}
-        given = kinds[min(shared & inputs)]
-        what = "weight" if given.kind is Kind.WEIGHT else "input"
-        raise Unsupported(f"it writes the {what} '{given.target or given.name}' in place")
+        source = kinds[min(shared & inputs)]
+        what = "weight" if source.kind is Kind.WEIGHT else "input"
+        raise Unsupported(f"it writes the {what} '{source.target or source.name}' in place")
     later = program.calls[program.calls.index(call) + 1 :]
     results = {name for result in call.results for name in _names(result)}
     others = shared - {written.name} - results
-    for user in later:
-        for argument in user.arguments:
-            if others & set(_names(argument.value)):
-                raise Unsupported(f"it writes in place what another view shows; {_REMEDY}")
+    read = [argument.value for user in later for argument in user.arguments]
+    for given in (*read, *program.outputs):
+        if others & set(_names(given)):
+            raise Unsupported(f"it writes in place what another view shows; {_REMEDY}")
 
 
 def _shared(name: str, program: Program, before: Call) -> set[str]:

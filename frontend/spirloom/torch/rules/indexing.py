@@ -31,7 +31,7 @@ def index(ctx: CallContext) -> Item:
                                  ctx.shapes)[0]  # fmt: skip
     _check_count(given)
     indices = {f"index{i}": value for i, value in enumerate(given)}
-    result = ctx.applier.apply(ctx.target.replace("_unsafe_", ""),
+    result = ctx.applier.apply("spirloom.index",
                                {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
     assert not moved or dim == 0
     return ctx.reshaped(result, ctx.shape())
@@ -113,7 +113,7 @@ def index_put(ctx: CallContext) -> Item:
         args = {"index": _points(ctx, given), "reduce": reduce}
     else:
         _check_count(given)
-        op = "aten.index_put"
+        op = "spirloom.index_put"
         args = {f"index{i}": value for i, value in enumerate(given)}
         args |= {"dim": dim, "accumulate": ctx.flag("accumulate")}
     result = ctx.applier.apply(op, {"x": moved_x, **args, "src": src}, ctx.dtypes, ())[0]

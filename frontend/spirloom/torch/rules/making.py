@@ -84,7 +84,7 @@ def random(ctx: CallContext) -> Item:
     raise Unsupported("it draws random numbers, which no two implementations draw alike")
 
 
-@imports("aten.nonzero", "aten.unique", "aten._unique2", "aten.unique_dim", "aten.masked_select",
+@imports("aten.nonzero", "aten._unique", "aten._unique2", "aten.unique_dim", "aten.masked_select",
          "aten.unique_consecutive", "aten.nonzero_numpy", "aten.repeat_interleave.Tensor",
          "torchvision.nms")  # fmt: skip
 def data_dependent(ctx: CallContext) -> Item:

@@ -189,7 +189,6 @@ def cat(ctx: CallContext) -> Item:
 
 @imports(
     "aten._to_copy", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.other", "aten.type_as",
-    "aten.float", "aten.half", "aten.bool", "aten.int", "aten.long", "aten.double",
 )  # fmt: skip
 def cast(ctx: CallContext) -> Item:
     """In the element type that the program states."""
