@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
@@ -41,10 +42,12 @@ class OpLibrary:
 
     @classmethod
     def with_dirs(cls, folders: Sequence[Path]) -> OpLibrary:
-        """Spirloom's own operators and those of further folders of specs.
+        """Spirloom's own operators, those of further folders of specs, and those of installed
+        packages, which name theirs by an entry point of the group `spirloom.specs`.
 
         Templates of a folder lie in it, or in `glsl/` or `templates/` beside it or below it.
         """
+        folders = [*folders, *_installed()]
         templates = [
             place
             for folder in folders
@@ -154,6 +157,11 @@ class OpLibrary:
         index = self._ops[node.op].view_of if node.op in self._ops else None
         value = None if index is None else node.args[index]
         return value if isinstance(value, Tensor) else None
+
+
+def _installed() -> list[Path]:
+    """The folders of specs that packages of this Python have: a path each, as a text or a Path."""
+    return [Path(str(point.load())) for point in entry_points(group="spirloom.specs")]
 
 
 def _loaded(spec_dirs: Sequence[Path], template_dirs: Sequence[Path]) -> Mapping[str, Op]:
