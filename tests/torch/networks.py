@@ -21,7 +21,7 @@ class Network:
     dynamic: dict[str, dict[int, str]] = field(default_factory=dict)  # input → dim → name
 
 
-class Named(torch.nn.Module):
+class Named(torch.nn.Module):  # type: ignore[misc]
     """A model of transformers whose result is one tensor."""
 
     def __init__(self, model: torch.nn.Module, result: str, **fixed: Any) -> None:
@@ -32,6 +32,19 @@ class Named(torch.nn.Module):
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = getattr(self.model(**inputs, **self.fixed), self.result)
+        return found
+
+
+class Positional(torch.nn.Module):  # type: ignore[misc]
+    """A module whose keywords are given by their places, as dynamic shapes ask for."""
+
+    def __init__(self, model: torch.nn.Module, names: list[str]) -> None:
+        super().__init__()
+        self.model = model
+        self.names = names
+
+    def forward(self, *args: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.model(**dict(zip(self.names, args, strict=True)))
         return found
 
 

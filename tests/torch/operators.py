@@ -23,7 +23,7 @@ DTYPES = {"f32": torch.float32, "f16": torch.float16, "i32": torch.int32, "i8": 
 _FUSED = ("activation", "act_min", "act_max", "addend")
 
 
-class Call(torch.nn.Module):
+class Call(torch.nn.Module):  # type: ignore[misc]
     """A call of a function; tensors are the inputs, the rest is fixed."""
 
     def __init__(self, function: Callable[..., Any], args: list[Any]) -> None:
@@ -119,8 +119,9 @@ def _torch(run: Run, arg: Any, arrays: Any) -> Any:
     if value is None or not arg.type.is_tensor:
         if isinstance(value, tuple):
             return list(value)
-        whole = isinstance(value, float) and arg.type == "number" and value.is_integer()
-        return int(value) if whole and abs(value) < 2**31 else value
+        if isinstance(value, float) and arg.type == "number" and value.is_integer():
+            return int(value) if abs(value) < 2**31 else value
+        return value
     index = arg.dtype is not None and arg.dtype == DType.I32
     tensors = [
         torch.from_numpy(np.ascontiguousarray(x.data.astype(np.int64 if index else x.dtype.numpy)))

@@ -97,7 +97,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     },
     "aten.count_nonzero.dim_IntList": lambda x, dim, *rest: torch.count_nonzero(x, dim),
     "aten.eye.m": lambda n, m, dtype: torch.eye(n, m, dtype=dtype),
-    "aten.instance_norm": lambda x, w, b, eps: functional.instance_norm(
+    "aten.instance_norm": lambda x, w, b, mean, var, own, eps: functional.instance_norm(
         x, weight=w, bias=b, eps=eps
     ),
     "aten.one_hot": lambda x, count: functional.one_hot(x.long(), count),

@@ -20,7 +20,7 @@ from spirloom.torch.build import build
 from spirloom.torch.in_process import decompose, program_of
 from spirloom.torch.options import Options
 
-from tests.torch.networks import NETWORKS, Tensors, made
+from tests.torch.networks import NETWORKS, Positional, Tensors, made
 
 LIBRARY = OpLibrary()
 F32, F16 = 1e-4, 2e-2
@@ -92,9 +92,15 @@ def test_sizes_that_vary(name: str) -> None:
         for key in inputs
     }
     program = torch.export.export(
-        module, (), dict(inputs), dynamic_shapes={"inputs": shapes}, strict=False
+        Positional(module, list(inputs)),
+        tuple(inputs.values()),
+        dynamic_shapes={"args": tuple(shapes.values())},
+        strict=False,
     )
-    graph = build(program_of(decompose(program, LIBRARY)), LIBRARY, options(name))
+    places = [f"args_{list(inputs).index(key)}" for key in NETWORKS[name].ranges]
+    ends = [Interval(*pair) for pair in NETWORKS[name].ranges.values()]
+    chosen = Options(ranges=dict(zip(places, ends, strict=True)))
+    graph = build(program_of(decompose(program, LIBRARY)), LIBRARY, chosen)
     model = spirloom.load(graph_file.to_bytes(graph))
     assert len(model.symbols) == len(dims)
     for batch, length in ((1, 5), (3, 11)):
@@ -102,7 +108,7 @@ def test_sizes_that_vary(name: str) -> None:
                  for k, v in inputs.items()}  # fmt: skip
         with torch.no_grad():
             wanted = module(**given).numpy()
-        (result,) = model(**{k: _array(v) for k, v in given.items()})
+        (result,) = model(*map(_array, given.values()))
         assert np.abs(result - wanted).max() / np.abs(wanted).max() < F32
 
 

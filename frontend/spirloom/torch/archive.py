@@ -23,11 +23,11 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a zip archive, and so no ONNX model."""
+    """Whether a file is a zip archive with exported programs, and so no ONNX model."""
     try:
-        with open_regular(path) as stream:
-            return stream.read(4) == b"PK\x03\x04"
-    except OSError:
+        with open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
+            return any("/models/" in name for name in archive.namelist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         return False  # whoever reads it says why
 
 
