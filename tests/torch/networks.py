@@ -179,8 +179,8 @@ def regnet() -> tuple[torch.nn.Module, Tensors]:
 
 
 def swin() -> tuple[torch.nn.Module, Tensors]:
-    config = hf.SwinConfig(image_size=32, patch_size=2, embed_dim=8, depths=[1, 2], num_heads=[2, 4],
-                           window_size=4, num_labels=7)  # fmt: skip
+    config = hf.SwinConfig(image_size=32, patch_size=2, embed_dim=8, depths=[1, 2],
+                           num_heads=[2, 4], window_size=4, num_labels=7)  # fmt: skip
     return vision(hf.SwinForImageClassification(config))
 
 

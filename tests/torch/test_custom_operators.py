@@ -35,17 +35,17 @@ tests:
 """
 
 
-@torch.library.custom_op("mylib::scaled_plus", mutates_args=())
+@torch.library.custom_op("mylib::scaled_plus", mutates_args=())  # type: ignore[misc]
 def scaled_plus(x: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
     return x * scale + 1
 
 
-@scaled_plus.register_fake
+@scaled_plus.register_fake  # type: ignore[misc]
 def _(x: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
     return torch.empty_like(x)
 
 
-class Model(torch.nn.Module):
+class Model(torch.nn.Module):  # type: ignore[misc]
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = torch.ops.mylib.scaled_plus(torch.relu(x), 3.0)
         return y

@@ -24,7 +24,7 @@ from tests.frontend.reference_run import run
 LIBRARY = OpLibrary()
 
 
-class Function(torch.nn.Module):
+class Function(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, function: Any) -> None:
         super().__init__()
         self.function = function
@@ -33,7 +33,7 @@ class Function(torch.nn.Module):
         return self.function(*args)
 
 
-class Block(torch.nn.Module):
+class Block(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(2))
@@ -79,7 +79,9 @@ def test_in_place_operators_become_functions() -> None:
     """As torch.export.save writes them without run_decompositions."""
     module = Function(lambda x: (x * 2).add_(1).relu_() - 1)
     graph = graph_of(module, torch.tensor([1.0, -3.0]), raw=True)
-    assert run(graph, {graph.inputs[0].name: np.float32([1, -3])}).popitem()[1].tolist() == [2, -1]
+    assert run(graph, {graph.inputs[0].name: np.array([1, -3], np.float32)}).popitem()[
+        1
+    ].tolist() == [2, -1]
 
 
 def test_writing_what_a_view_shows_is_refused() -> None:
@@ -96,7 +98,7 @@ def test_writing_what_a_view_shows_is_refused() -> None:
 
 
 def test_mutated_buffers_are_refused_by_name() -> None:
-    class Counter(torch.nn.Module):
+    class Counter(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.register_buffer("count", torch.zeros(1))

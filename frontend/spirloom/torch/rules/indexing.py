@@ -106,6 +106,7 @@ def index_put(ctx: CallContext) -> Item:
     src = ctx.cast(values, ctx.out_dtype())
     if src.shape != wanted:
         src = ctx.inner("aten.expand", src, wanted)
+    args: dict[str, object]
     many = len(given) > MOST and dim == 0
     if many:
         reduce = "sum" if ctx.flag("accumulate") else "none"
