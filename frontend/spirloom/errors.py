@@ -42,6 +42,10 @@ class ImportFailure(SpirloomError):
         super().__init__("\n".join(map(shown, lines)))
 
 
+class Unsupported(Exception):
+    """Why a node cannot be imported. Collected, so that one message lists every such node."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeProblem:
     """A node that cannot be imported, and why."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from codegen import EvalError, Op, SpecError, TensorType, load_library, stored
 from codegen.library import ROOT
+from codegen.spec import Arg
+from spirloom.bounds.wide import narrow_type
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, DType, Node, Storage, Tensor
+from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 
 STORED = ROOT / "ops.pickle"  # Spirloom's own operators, in a package: cmake/make_package.py
 
@@ -31,12 +36,31 @@ class OpLibrary:
         own = (tuple(spec_dirs), tuple(template_dirs)) == (OWN_SPECS, OWN_TEMPLATES)
         if own and STORED.exists():
             self._ops = stored.load(STORED)
-            return
-        try:
-            self._ops = load_library(list(spec_dirs), list(template_dirs)).ops
-        except SpecError as error:
-            raise ImportFailure(*str(error).splitlines()) from error
+        else:
+            self._ops = _loaded(spec_dirs, template_dirs)
         self._serving = {name: op.name for op in self._ops.values() for name in (op.name, *op.also)}
+
+    @classmethod
+    def with_dirs(cls, folders: Sequence[Path]) -> OpLibrary:
+        """Spirloom's own operators, those of further folders of specs, and those of installed
+        packages, which name theirs by an entry point of the group `spirloom.specs`.
+
+        Templates of a folder lie in it, or in `glsl/` or `templates/` beside it or below it.
+        """
+        folders = [*folders, *_installed()]
+        templates = [
+            place
+            for folder in folders
+            for place in (folder, *(base / name for base in (folder, folder.parent)
+                                    for name in ("glsl", "templates", "templates/glsl")))
+            if place.is_dir() and any(place.glob("*.j2"))
+        ]  # fmt: skip
+        for folder in folders:
+            if not folder.is_dir():
+                raise ImportFailure(f"There is no folder of specs {folder}.")
+        if not folders:
+            return cls()
+        return cls([*OWN_SPECS, *folders], [*OWN_TEMPLATES, *templates])
 
     def names(self) -> list[str]:
         """All operators, sorted."""
@@ -62,6 +86,29 @@ class OpLibrary:
     def arg_names(self, op: str) -> list[str]:
         """The names of an operator's arguments, in order."""
         return [arg.name for arg in self._spec(op).args]
+
+    def args(self, op: str) -> tuple[Arg, ...]:
+        """An operator's arguments, in order."""
+        return self._spec(op).args
+
+    def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
+        """What an operator gives for arrays, by its reference: floats as float64, ints as int64.
+
+        `args` are by name, arrays for tensors. OpError if the call is not valid.
+        """
+        values = {name: _wide(value) for name, value in args.items()}
+        types = {name: argument_type(value) for name, value in args.items()}
+        spec = self._spec(op)
+        try:
+            completed = spec.complete(types)
+            spec.infer(types)
+        except EvalError as error:
+            raise OpError(f"{op} cannot compute it: {error}") from error
+        try:
+            with np.errstate(all="ignore"):
+                return spec.reference({n: values.get(n, v) for n, v in completed.items()})
+        except (SpecError, NotImplementedError) as error:
+            raise OpError(f"{op} cannot be computed at import: {error}") from error
 
     def arg(self, node: Node, name: str) -> ArgValue:
         """The argument of that name of a node."""
@@ -117,12 +164,36 @@ class OpLibrary:
         return value if isinstance(value, Tensor) else None
 
 
+def _installed() -> list[Path]:
+    """The folders of specs that packages of this Python have: a path each, as a text or a Path."""
+    return [Path(str(point.load())) for point in entry_points(group="spirloom.specs")]
+
+
+def _loaded(spec_dirs: Sequence[Path], template_dirs: Sequence[Path]) -> Mapping[str, Op]:
+    try:
+        return load_library(list(spec_dirs), list(template_dirs)).ops
+    except SpecError as error:
+        raise ImportFailure(*str(error).splitlines()) from error
+
+
 def argument_type(value: object) -> object:
     """An argument as shape rules see it: a tensor's shape and dtype."""
     if isinstance(value, Tensor):
         return TensorType(value.shape, value.dtype)
+    if isinstance(value, np.ndarray):
+        return TensorType(value.shape, narrow_type(value.dtype))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(argument_type(v) for v in value)
+    return value
+
+
+def _wide(value: object) -> object:
+    """An argument as references take it."""
+    if isinstance(value, np.ndarray):
+        kinds = {"f": np.float64, "b": np.bool_}
+        return value.astype(kinds.get(value.dtype.kind, np.int64), copy=False)
+    if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
+        return [_wide(item) for item in value]
     return value
 
 

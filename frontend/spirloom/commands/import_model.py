@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,9 @@ from spirloom.errors import ImportFailure
 
 if TYPE_CHECKING:
     from spirloom.interval import Interval
-    from spirloom.ir import Array, Graph
+    from spirloom.ir import Array, Graph, Storage
     from spirloom.onnx.inputs import Shapes
+    from spirloom.ops import OpLibrary
     from spirloom.sizes import Symbol
 
 EPILOG = """\
@@ -33,12 +34,13 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "import",
-        help="import an ONNX model",
-        description="Imports an ONNX model (opset 1 to 22) and writes a graph file.",
+        help="import an ONNX model or an exported program of PyTorch",
+        description="Imports an ONNX model (opset 1 to 22) or an archive of torch.export.save, and "
+        "writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", type=Path, metavar="MODEL.onnx", help="the model")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="the model: .onnx or .pt2")
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
     )
@@ -92,6 +94,14 @@ def add_parser(commands: Any) -> None:
         "model (default: %(default)s)",
     )
     parser.add_argument(
+        "--spec-dir",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder of operator specs of your own, which nodes of the same name become",
+    )
+    parser.add_argument(
         "--no-optimize", action="store_true", help="keep the nodes as the model has them"
     )
     parser.add_argument(
@@ -112,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.onnx.importer import import_model
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS, optimize
+    from spirloom.torch.archive import is_archive
     from spirloom.varying.generalize import generalize
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
@@ -119,8 +130,13 @@ def run(arguments: argparse.Namespace) -> int:
     symbols = _symbols(arguments)
     fixed = _fixed(arguments.fix)
     _check_output(arguments.model, arguments.output)
-    library = OpLibrary()
+    library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
+    if is_archive(arguments.model):
+        graph = _import_archive(arguments, library, skipped, storage)
+        graph_file.save(graph, arguments.output, arguments.external_data)
+        print(f"{arguments.output}: {summary(graph)}")
+        return 0
 
     def make(sizes: Mapping[str, int]) -> Graph:
         sized = replace(shapes, dims={**shapes.dims, **sizes})
@@ -141,6 +157,35 @@ def run(arguments: argparse.Namespace) -> int:
     graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
     return 0
+
+
+def _import_archive(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+) -> Graph:
+    """The graph of an archive of torch.export.save."""
+    from spirloom.torch.archived import read_archive
+    from spirloom.torch.build import build
+    from spirloom.torch.options import Options
+
+    if arguments.shape or arguments.fix:
+        raise ImportFailure(
+            "--shape and --fix are for ONNX models; an exported program has its sizes and "
+            "constants, but for those that --dim chooses."
+        )
+    shapes = _shapes(arguments)
+    options = Options(
+        sizes=shapes.dims,
+        symbols={symbol.name: symbol for symbol in _symbols(arguments)},
+        ranges=shapes.ranges,
+        fp16=arguments.fp16,
+        skip=skipped,
+        float64_as_float32=arguments.float64_as_float32,
+        constants_limit=max(arguments.constants_limit, 0) << 20,
+    )
+    return build(read_archive(arguments.model), library, options, storage)
 
 
 def _check_output(model: Path, output: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, isfinite, prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 
-from spirloom.interval import EVERYTHING, Interval, corners, hull
+from spirloom.bounds import arithmetic
+from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
@@ -82,13 +83,10 @@ def _one_hot(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Cast", "CastLike")
 def _cast(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Fractions are cut off. The bounds go outwards, as a device may round a number over."""
     kind = _target(ctx).kind
     if kind == "b":
         return [Interval(0, 1)]
-    if x[0].whole or kind == "f":
-        return [x[0]]
-    return [Interval(x[0].floored().low, -(-x[0]).floored().low)]
+    return [x[0] if kind == "f" else arithmetic.cast_to_whole(x[0])]
 
 
 def _target(ctx: NodeContext) -> np.dtype[Any]:
@@ -101,17 +99,17 @@ def _target(ctx: NodeContext) -> np.dtype[Any]:
 
 @bounds("ArgMax", "ArgMin")
 def _place(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [_below(_size(ctx, ctx.integer("axis", 0)))]
+    return [arithmetic.below(_size(ctx, ctx.integer("axis", 0)))]
 
 
 @bounds("TopK")
 def _top_k(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0], _below(_size(ctx, ctx.integer("axis", -1)))]
+    return [x[0], arithmetic.below(_size(ctx, ctx.integer("axis", -1)))]
 
 
 @bounds("MaxPool")
 def _max_pool(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0], _below(prod(ctx.value(0).shape))]
+    return [x[0], arithmetic.below(prod(ctx.value(0).shape))]
 
 
 @bounds("EyeLike", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor",
@@ -145,50 +143,22 @@ def _product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Div")
 def _quotient(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Of whole numbers, towards zero: no further from it than the dividend, or its negative."""
-    if not (x[0].whole and x[1].whole):
-        return [EVERYTHING]
-    if x[1].low < 1:
-        return [x[0] | -x[0]]
-    return [corners(_toward_zero, x[0], x[1], whole=True)]
-
-
-def _toward_zero(a: float, b: float) -> float:
-    """a / b for whole b > 0, its fraction cut off."""
-    if not isfinite(a) or not isfinite(b):
-        return a
-    return -(-a // b) if a < 0 else a // b
+    return [arithmetic.quotient(x[0], x[1])]
 
 
 @bounds("Mod")
 def _rest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    """The sign is the divisor's, or with fmod the dividend's."""
-    if not (x[0].whole and x[1].whole):
-        return [EVERYTHING]
-    most = abs(x[1]).high - 1
-    signed = x[0] if ctx.integer("fmod", 0) else x[1]
-    return [Interval(-most, most).clamped(min(signed.low, 0), max(signed.high, 0))]
+    return [arithmetic.rest(x[0], x[1], like_dividend=bool(ctx.integer("fmod", 0)))]
 
 
 @bounds("Pow")
 def _power(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    base, exponent = x
-    small = abs(base).high < 1 << 31 and exponent.low >= 0 and exponent.high < 64
-    if not (base.whole and exponent.whole and small):
-        return [EVERYTHING]
-    high = max(abs(base).high, 1) ** exponent.high
-    return [Interval(0 if base.low >= 0 else -high, high)]
+    return [arithmetic.power(x[0], x[1])]
 
 
 @bounds("BitShift")
 def _shifted(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    """Of unsigned numbers; to the left, what leaves the type shows in the bounds."""
-    if not x[1].within(Interval(0, 63)):
-        return [EVERYTHING]
-    power = Interval(2 ** int(x[1].low), 2 ** int(x[1].high))
-    if ctx.text("direction", "") == "LEFT":
-        return [x[0] * power]
-    return [corners(_toward_zero, x[0], power, whole=True)]
+    return [arithmetic.shifted(x[0], x[1], left=ctx.text("direction", "") == "LEFT")]
 
 
 @bounds("Neg")
@@ -203,7 +173,7 @@ def _absolute(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Sign")
 def _sign(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0].clamped(-1, 1) if x[0].whole else Interval(-1, 1)]
+    return [arithmetic.sign(x[0])]
 
 
 @bounds("Relu")
@@ -213,12 +183,12 @@ def _relu(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Max")
 def _greatest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(max(i.low for i in x), max(i.high for i in x), all(i.whole for i in x))]
+    return [arithmetic.greatest(*x)]
 
 
 @bounds("Min")
 def _least(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(min(i.low for i in x), min(i.high for i in x), all(i.whole for i in x))]
+    return [arithmetic.least(*x)]
 
 
 @bounds("Clip")
@@ -245,7 +215,7 @@ def _ceil(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Round")
 def _round(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [Interval(x[0].floored().low, -(-x[0]).floored().low)]
+    return [arithmetic.rounded(x[0])]
 
 
 @bounds("ReduceSum")
@@ -268,10 +238,6 @@ def _matrix_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interva
 def _size(ctx: NodeContext, axis: int) -> int:
     shape = ctx.value(0).shape
     return shape[ctx.axis(axis, len(shape))] if shape else 1
-
-
-def _below(size: int) -> Interval:
-    return Interval(0, max(size - 1, 0))
 
 
 def bounds_of(ctx: NodeContext, inputs: Sequence[Interval], count: int) -> Sequence[Interval]:

@@ -11,26 +11,9 @@ from onnx import NodeProto
 
 from spirloom.builder import Builder
 from spirloom.ir import Array, Tensor
-from spirloom.onnx.dtypes import narrowed
+from spirloom.lifter import Lifter
 from spirloom.onnx.terms import Unsupported, Value
 from spirloom.onnx.unpack import value_of
-
-
-class Lifter:
-    """Makes constants into tensors, each once, so that shared ones stay shared."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Array, Tensor]] = {}
-
-    def lift(self, builder: Builder, value: Value, name: str) -> Tensor:
-        """The tensor of a value."""
-        if isinstance(value, Tensor):
-            return value
-        if id(value) not in self._made:
-            tensor = builder.constant(narrowed(value))
-            tensor.name = name
-            self._made[id(value)] = (value, tensor)
-        return self._made[id(value)][1]
 
 
 class NodeContext:
@@ -121,6 +104,11 @@ class NodeContext:
         value = self._attribute(name, onnx.AttributeProto.INTS, None)
         return None if value is None else [int(v) for v in value]
 
+    def plain_attributes(self) -> dict[str, object]:
+        """All attributes as Python has them; bytes are texts, lists tuples."""
+        found = {n: onnx.helper.get_attribute_value(a) for n, a in self._attributes.items()}
+        return {name: _plain(value) for name, value in found.items()}
+
     def has(self, name: str) -> bool:
         """Whether the attribute is given."""
         return name in self._attributes
@@ -178,3 +166,9 @@ class NodeContext:
         extra = [n for i, n in enumerate(self.node.output) if i >= count and self.uses_output(i)]
         if extra:
             raise Unsupported(f"its further output '{extra[0]}' is not supported")
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

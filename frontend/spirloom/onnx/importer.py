@@ -9,15 +9,16 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
+from spirloom.bounds.wide import narrowed
 from spirloom.budget import DEFAULT_EXTRA, Budget
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
 from spirloom.ir import Array, Graph, Tensor
+from spirloom.lifter import Lifter
 from spirloom.onnx import folders, ops, reader, refused, sequences
 from spirloom.onnx.arity import check_arity
-from spirloom.onnx.context import Lifter, NodeContext
+from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control import CONTROL
-from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.float64 import to_float32
 from spirloom.onnx.fold import FOLDERS, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
@@ -142,7 +143,8 @@ class _Importer:
         ours = node.domain in reader.DEFAULT_DOMAINS and (
             node.op_type in CONVERTERS or node.op_type in FOLDERS or node.op_type in CONTROL
         )
-        return ours or self._functions.defines(node)
+        own = self._builder.library.has(f"{node.domain}.{node.op_type}")
+        return ours or own or self._functions.defines(node)
 
     def _results(self, node: NodeProto, given: list[Held | None]) -> Sequence[Held | None]:
         ours = node.domain in reader.DEFAULT_DOMAINS
@@ -153,7 +155,7 @@ class _Importer:
             return [sequences.result(self._context(node, tensors), given)]
         inputs = sequences.only_values(given)
         if not ours:
-            return self._call(node, inputs)
+            return self._foreign(node, inputs)
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
@@ -166,6 +168,18 @@ class _Importer:
         result = CONVERTERS[node.op_type](ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
         return [*self._narrowing.follow(ctx, results)]
+
+    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> list[Held | None]:
+        """The results of an operator of another domain: a spec's of its name, or a function."""
+        op = f"{node.domain}.{node.op_type}"
+        if self._functions.defines(node) or not self._builder.library.has(op):
+            return self._call(node, inputs)
+        ctx = self._context(node, inputs)
+        names = self._builder.library.arg_names(op)
+        if len(inputs) > len(names):
+            raise Unsupported(f"it has {len(inputs)} inputs, and {op} takes {', '.join(names)}")
+        given = {name: ctx.optional_tensor(i) for i, name in enumerate(names[: len(inputs)])}
+        return [*self._builder.emit_all(op, **given, **ctx.plain_attributes())]
 
     def _context(self, node: NodeProto, inputs: list[Value | None]) -> NodeContext:
         return NodeContext(node, inputs, self._opset, self._builder, self._lifter, self._used)

@@ -10,11 +10,12 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from spirloom import interval
+from spirloom.bounds.facts import Facts
+from spirloom.bounds.wide import exact_interval, is_wide, narrow_type
 from spirloom.errors import ImportFailure
 from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType
-from spirloom.onnx.dtypes import exact_interval, is_wide, narrow_type, numpy_type, type_name
-from spirloom.onnx.narrowing import Facts
+from spirloom.onnx.dtypes import numpy_type, type_name
 from spirloom.onnx.terms import Unsupported
 
 _INT32 = interval.of_type(DType.I32.numpy)

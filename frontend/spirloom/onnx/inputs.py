@@ -10,12 +10,13 @@ import numpy as np
 from onnx import GraphProto, ModelProto, ValueInfoProto, numpy_helper
 
 from spirloom import interval
+from spirloom.bounds.facts import Facts
+from spirloom.bounds.wide import narrow_type
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import MAX_RANK, Array, Tensor
-from spirloom.onnx.dtypes import narrow_type, numpy_type
+from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.input_facts import input_facts
-from spirloom.onnx.narrowing import Facts
 from spirloom.onnx.terms import Unsupported
 
 

@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from spirloom import interval
-from spirloom.interval import EVERYTHING, Interval
+from spirloom.bounds.facts import Facts, known_of, reason_against
+from spirloom.bounds.wide import is_wide
+from spirloom.interval import EVERYTHING
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.bounds import SELECTING, bounds_of
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import exact_interval, is_wide
 from spirloom.onnx.element_types import output_type
 from spirloom.onnx.terms import Unsupported, Value
 
-# Beyond it floating-point numbers are too coarse to bound integers made of them.
-_WHOLE_FLOATS = Interval(-(1 << 24), 1 << 24, whole=False)
-
 # What control flow and sequences take values apart and put them together with.
 _PARTING = ("aten.cat", "aten.select.int", "aten.slice.Tensor", "aten.view")
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of a tensor: its type in the model and the numbers it can hold."""
-
-    dtype: np.dtype[Any]
-    bounds: Interval
-
-    @property
-    def exact(self) -> bool:
-        """Whether the type that computes gives the same as the model's."""
-        return not is_wide(self.dtype) or self.bounds.within(exact_interval(self.dtype))
 
 
 class Narrowing:
@@ -55,10 +36,10 @@ class Narrowing:
         followed: list[Value] = []
         for i, value in enumerate(results):
             if isinstance(value, Tensor):
-                found = _known(value.dtype, output_type(ctx, i, types), bounds[i])
+                found = known_of(value.dtype, output_type(ctx, i, types), bounds[i])
                 if not found.exact and not _same_floats(ctx, inputs, value.dtype):
                     name = ctx.node.output[i] if i < len(ctx.node.output) else ""
-                    raise Unsupported(_reason(name, value.dtype, found))
+                    raise Unsupported(reason_against(name, value.dtype, found))
                 value = self._remember(ctx, value, found)
             followed.append(value)
         return followed
@@ -89,33 +70,9 @@ class Narrowing:
         return self._facts[value]
 
 
-def _known(ours: DType, dtype: np.dtype[Any] | None, bounds: Interval) -> Facts:
-    """The facts about an output of these bounds; its type in the model, if it is not ours."""
-    if dtype is not None and is_wide(dtype):
-        return Facts(dtype, bounds)
-    limits = interval.of_type(ours.numpy) if ours.numpy.kind != "f" else _WHOLE_FLOATS
-    return Facts(ours.numpy, bounds if bounds.within(limits) else interval.of_type(ours.numpy))
-
-
 def _same_floats(ctx: NodeContext, inputs: Sequence[Facts | None], ours: DType) -> bool:
     """Whether a node only passes on numbers that float32 stands in for already."""
     first = inputs[0] if inputs else None
     if ctx.op_type in ("Cast", "CastLike"):
         return ours is DType.F32 and first is not None and first.dtype.kind == "f"
     return ours is DType.F32 and ctx.op_type in SELECTING
-
-
-def _reason(name: str, ours: DType, facts: Facts) -> str:
-    if facts.dtype.kind == "f":
-        return (
-            f"'{name}' is {facts.dtype}, which Spirloom computes in {ours.long_name}, and that is "
-            "not known to give the same; accept its rounding with --float64-as-float32"
-        )
-    found = "has no known bounds"
-    if facts.bounds != EVERYTHING:
-        found = f"is only known to be {facts.bounds}"
-    return (
-        f"'{name}' is {facts.dtype} and {found}, but the {ours.long_name} that stands in for it "
-        f"holds {exact_interval(facts.dtype)}; state smaller bounds of the model's inputs with "
-        "--range NAME=LOW..HIGH"
-    )

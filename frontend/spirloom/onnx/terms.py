@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from spirloom.ir import Array, Tensor
+from spirloom.errors import Unsupported
+from spirloom.lifter import Value
 
-# What an ONNX name stands for: a constant known at import, in ONNX's own type, or a tensor.
-Value = Array | Tensor
-
-
-class Unsupported(Exception):
-    """Why a node cannot be imported. Collected, so that one message lists every such node."""
+__all__ = ["Unsupported", "Value"]

@@ -10,12 +10,14 @@ from spirloom.passes.activations import fuse_activations, fuse_bias
 from spirloom.passes.batch_norm import fold_batch_norm
 from spirloom.passes.chains import fuse_chains
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
+from spirloom.passes.gates import fuse_gates
 from spirloom.passes.half import to_half
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.residuals import fuse_residuals
+from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.views import simplify_views
 
 # What makes a graph faster, in order; each can be left out.
@@ -25,9 +27,11 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fold-batch-norm": fold_batch_norm,
     "fuse-patterns": fuse_patterns,
     "fuse-layer-norm": fuse_layer_norm,
+    "fuse-rotary": fuse_rotary,
     "fuse-bias": fuse_bias,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
+    "fuse-gates": fuse_gates,
     "fuse-chains": fuse_chains,
 }
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from spirloom.bounds.wide import narrowed
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import narrowed
 from spirloom.onnx.table import converts
 from spirloom.onnx.terms import Unsupported
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from spirloom.bounds.wide import narrow_type
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.dtypes import narrow_type, numpy_type
+from spirloom.onnx.dtypes import numpy_type
 from spirloom.onnx.folders import shapes
 from spirloom.onnx.table import converts
 from spirloom.onnx.terms import Unsupported, Value

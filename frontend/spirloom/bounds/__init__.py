@@ -1,0 +1,1 @@
+"""What stands in for types that Spirloom lacks, and whether it gives the same numbers."""

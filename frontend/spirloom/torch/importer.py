@@ -1,0 +1,273 @@
+"""Turns an exported program into a graph: walks the calls once, with every size known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from spirloom import __version__
+from spirloom.budget import Budget
+from spirloom.builder import Builder
+from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
+from spirloom.interval import Interval
+from spirloom.ir import Graph, Tensor
+from spirloom.lifter import Lifter
+from spirloom.ops import OpError, OpLibrary
+from spirloom.torch.apply import Applier
+from spirloom.torch.context import CallContext
+from spirloom.torch.element_types import numpy_type, our_type
+from spirloom.torch.in_place import functional, refuse_aliased
+from spirloom.torch.index_inputs import index_ranges
+from spirloom.torch.narrowing import Narrowing, input_facts
+from spirloom.torch.options import Options
+from spirloom.torch.positions import bound
+from spirloom.torch.program import Call, Given, Kind, Meta, Plain, Program, Ref, TypeName, Word
+from spirloom.torch.rules import RENAMES, RULES
+from spirloom.torch.rules.table import Several
+from spirloom.torch.size_of import BadSize, SizeOf
+from spirloom.torch.values import Item, is_value
+
+_NO_TYPES = (None,)
+
+
+class Unknown(Exception):
+    """A value that a call which cannot be imported would have given."""
+
+
+def import_program(
+    program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
+) -> Graph:
+    """The graph of a program at these sizes of its symbols, before any pass.
+
+    Raises ImportFailure.
+    """
+    if program.mutated:
+        raise ImportFailure(
+            f"{program.where} writes {', '.join(repr(m) for m in program.mutated[:5])} in place, "
+            "and graphs keep nothing from run to run: make them inputs and outputs of the module."
+        )
+    return _Importer(program, library, options, sizes).run()
+
+
+class _Importer:
+    def __init__(
+        self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
+    ) -> None:
+        self._program = program
+        self._library = library
+        self._options = options
+        self._sizes = sizes
+        self._graph = Graph(producer=f"spirloom {__version__} from PyTorch {program.version}")
+        self._budget = Budget(
+            sum(w.nbytes for w in _used_weights(program)), options.constants_limit
+        )
+        self._narrowing = Narrowing(options.float64_as_float32)
+        builder = Builder(library, self._graph, self._budget)
+        self._applier = Applier(builder, Lifter(), self._narrowing)
+        self._values: dict[str, Item] = {}
+        self._missing: set[str] = set()
+        self._problems: list[tuple[Call, str]] = []
+        self._modules = [call.module for call in program.calls]
+
+    def run(self) -> Graph:
+        self._take_inputs()
+        for call in self._program.calls:
+            self._import_call(call)
+        if self._problems:
+            raise self._unsupported()
+        names = [self._output_name(given, i) for i, given in enumerate(self._program.outputs)]
+        pairs = zip(self._program.outputs, names, strict=True)
+        outputs = [self._output(given, name) for given, name in pairs if given is not None]
+        self._graph.outputs = outputs
+        return self._graph
+
+    def _take_inputs(self) -> None:
+        ranges = index_ranges(self._program)
+        for given in self._program.inputs:
+            if given.kind is Kind.OTHER:
+                raise ImportFailure(f"{self._program.where} takes a {given.target} as an input.")
+            if given.kind is Kind.WEIGHT:
+                self._values[given.name] = self._program.weights[given.target]
+            elif given.name not in self._program.metas:
+                self._values[given.name] = self._resolved(given.fixed)
+            else:
+                self._take_input(given.name, self._program.metas[given.name], ranges)
+        known = {tensor.name for tensor in self._graph.inputs}
+        for name in self._options.ranges:
+            if name not in known:
+                raise ImportFailure(
+                    f"--range {name}: there is no such input, only {sorted(known)}."
+                )
+
+    def _take_input(self, name: str, meta: Meta, ranges: Mapping[str, Interval]) -> None:
+        try:
+            dtype = numpy_type(meta.dtype)
+            shape = tuple(self._size(size) for size in meta.shape)
+            tensor = Tensor(name, our_type(meta.dtype), shape)
+        except (Unsupported, BadSize) as error:
+            raise ImportFailure(f"Input '{name}': {error}.") from error
+        facts = input_facts(dtype, self._options.ranges.get(name, ranges.get(name)))
+        if (dtype.kind in "iu" and dtype != tensor.dtype.numpy) or name in self._options.ranges:
+            tensor.bounds = facts.bounds
+        self._narrowing.declare(tensor, facts)
+        self._graph.inputs.append(tensor)
+        self._values[name] = tensor
+
+    def _size(self, size: int | SizeOf) -> int:
+        return size.value(self._sizes) if isinstance(size, SizeOf) else size
+
+    def _import_call(self, call: Call) -> None:
+        first = len(self._graph.nodes)
+        problem = ""
+        self._applier.build.name = self._name(call)
+        try:
+            results = self._results(call)
+        except (Unsupported, OpError) as error:
+            problem = str(error)
+        except MemoryError:
+            problem = "it needs more memory than there is"
+        except Unknown:
+            pass
+        else:
+            made = {t for node in self._graph.nodes[first:] for t in node.outputs}
+            for name, value in results.items():
+                self._values[name] = value
+                self._missing.discard(name)
+                if isinstance(value, Tensor) and value in made:
+                    value.name = name
+                elif isinstance(value, np.ndarray):
+                    self._budget.hold(value)
+            return
+        if problem:
+            self._problems.append((call, problem))
+        del self._graph.nodes[first:]
+        self._missing.update(_names(call))
+
+    def _results(self, call: Call) -> dict[str, Item]:
+        target, place = functional(call.target)
+        args = {arg.name: self._resolved(arg.value) for arg in call.arguments}
+        names = _flat(call)
+        metas = [self._program.metas.get(name) for name in names]
+        types = [None if meta is None else numpy_type(meta.dtype) for meta in metas]
+        shapes = [None if meta is None else self._shape(meta) for meta in metas]
+        ctx = CallContext(call, target, args, types, shapes, self._applier)
+        made = self._made(ctx)
+        flat = list(made) if isinstance(made, Several) else [made]
+        if call.results and isinstance(call.results[0], tuple):
+            flat = list(made) if isinstance(made, tuple) else [made]
+        found = dict(zip(names, flat, strict=False))
+        if place is not None:
+            refuse_aliased(call, self._program)
+            written = call.arguments[0].value
+            assert isinstance(written, Ref)
+            found[written.name] = flat[0]
+        # What a call does not give here may be of no use to anybody.
+        self._missing.update(name for name in names if name not in found)
+        return found
+
+    def _made(self, ctx: CallContext) -> Item:
+        if ctx.target in RULES:
+            return RULES[ctx.target](ctx)
+        rename = RENAMES.get(ctx.target)
+        op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
+        if op is None or not self._library.has(op):
+            raise Unsupported(_no_operator(ctx.target))
+        given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
+        return Several(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
+
+    def _shape(self, meta: Meta) -> tuple[int, ...] | None:
+        try:
+            return tuple(self._size(size) for size in meta.shape)
+        except BadSize:
+            return None
+
+    def _resolved(self, given: Given) -> Item:
+        if isinstance(given, tuple):
+            return tuple(self._resolved_one(item) for item in given)
+        return self._resolved_one(given)
+
+    def _resolved_one(self, given: Plain) -> Item:
+        match given:
+            case Ref(name):
+                if name in self._missing or name not in self._values:
+                    raise Unknown(name)
+                return self._values[name]
+            case TypeName(name):
+                return numpy_type(name)
+            case Word():
+                return None
+        return given
+
+    def _name(self, call: Call) -> str:
+        """The path of the module, and the call's own name where it makes several."""
+        own = next(iter(_names(call)), call.target)
+        if not call.module:
+            return own
+        alone = self._modules.count(call.module) == 1
+        return call.module if alone else f"{call.module}/{own}"
+
+    def _unsupported(self) -> NodesUnsupported:
+        problems = tuple(
+            NodeProblem(call.target, self._name(call), f"{reason}{_place(call)}")
+            for call, reason in self._problems
+        )
+        count = len(self._program.calls)
+        first = f"{self._program.where}: {len(problems)} of {count} nodes cannot be imported:"
+        return NodesUnsupported(first, problems)
+
+    def _output_name(self, given: Given, index: int) -> str:
+        """Its own, but where an output is given twice."""
+        name = given.name if isinstance(given, Ref) else f"output_{index}"
+        before = [g.name for g in self._program.outputs[:index] if isinstance(g, Ref)]
+        return f"{name}_{index}" if name in before else name
+
+    def _output(self, given: Given, name: str) -> Tensor:
+        """The tensor of an output: its own, made by a node, and bearing its name."""
+        try:
+            value = self._resolved(given)
+            if not is_value(value):
+                value = np.asarray(value)
+            tensor = self._applier.tensor(value, name)
+        except (Unsupported, OpError, Unknown, ValueError) as error:
+            raise ImportFailure(f"Output '{name}' cannot be imported: {error}.") from error
+        shared = tensor.data is not None or tensor in self._graph.inputs
+        if shared or tensor.name != name:
+            self._applier.build.name = name
+            tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))
+            tensor.name = name
+        return tensor
+
+
+def _used_weights(program: Program) -> list[Any]:
+    return [program.weights[i.target] for i in program.inputs if i.kind is Kind.WEIGHT]
+
+
+def _flat(call: Call) -> list[str]:
+    found: list[str] = []
+    for result in call.results:
+        found += list(result) if isinstance(result, tuple) else [result or ""]
+    return found
+
+
+def _names(call: Call) -> list[str]:
+    return [name for name in _flat(call) if name]
+
+
+def _no_operator(target: str) -> str:
+    if target.startswith("aten."):
+        return (
+            "there is no operator for it; decompose it before saving: "
+            "spirloom.torch.decompose(exported), or exported.run_decompositions()"
+        )
+    return (
+        "there is no operator of that name: give the folder of its spec with --spec-dir DIR, or "
+        "decompose it before saving with exported.run_decompositions()"
+    )
+
+
+def _place(call: Call) -> str:
+    """Where in the user's source, as far as the program tells."""
+    lines = [line.strip() for line in call.trace.splitlines() if line.strip().startswith("File")]
+    return f" ({lines[-1].removeprefix('File ')})" if lines else ""

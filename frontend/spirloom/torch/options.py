@@ -1,0 +1,44 @@
+"""What the user chooses at import."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from spirloom.budget import DEFAULT_EXTRA
+from spirloom.errors import ImportFailure
+from spirloom.interval import Interval
+from spirloom.sizes import Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Sizes and bounds of symbols by name, bounds of inputs' numbers, and how to compute."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    symbols: Mapping[str, Symbol] = field(default_factory=dict)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+    fp16: bool = False
+    skip: Collection[str] = ()
+    float64_as_float32: bool = False
+    constants_limit: int = DEFAULT_EXTRA
+
+    @staticmethod
+    def of(
+        dims: Mapping[str, int | tuple[int, int]],
+        ranges: Mapping[str, tuple[int, int]],
+        fp16: bool = False,
+    ) -> Options:
+        """From plain values: a size, or the least and the greatest."""
+        bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
+        for name, (least, greatest) in bounds.items():
+            if not 1 <= least < greatest:
+                raise ImportFailure(
+                    f"dims['{name}'] wants (least, greatest) from 1 on, not {(least, greatest)}."
+                )
+        return Options(
+            sizes={name: d for name, d in dims.items() if isinstance(d, int)},
+            symbols={name: Symbol(name, *ends) for name, ends in bounds.items()},
+            ranges={name: Interval(*ends) for name, ends in ranges.items()},
+            fp16=fp16,
+        )

@@ -1,0 +1,158 @@
+"""Indexing by tensors."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from spirloom.errors import Unsupported
+from spirloom.ir import Tensor
+from spirloom.torch.context import CallContext
+from spirloom.torch.rules.table import imports
+from spirloom.torch.values import Item, Value
+
+MOST = 3  # indices that the operators take
+
+
+@imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
+def index(ctx: CallContext) -> Item:
+    """x[…, i, j, …]"""
+    x = ctx.value("self")
+    dims, given = _indices(ctx, x)
+    if not given:
+        return x
+    if isinstance(x, np.ndarray) and all(isinstance(i, np.ndarray) for i in given):
+        return _known(ctx, x)
+    x, dim, moved = _together(ctx, x, dims)
+    if len(given) > MOST and dim == 0:
+        index = _points(ctx, given)
+        return ctx.applier.apply("spirloom.gather_nd", {"x": x, "index": index}, ctx.dtypes,
+                                 ctx.shapes)[0]  # fmt: skip
+    _check_count(given)
+    indices = {f"index{i}": value for i, value in enumerate(given)}
+    result = ctx.applier.apply("spirloom.index",
+                               {"x": x, **indices, "dim": dim}, ctx.dtypes, ())[0]  # fmt: skip
+    assert not moved or dim == 0
+    return ctx.reshaped(result, ctx.shape())
+
+
+def _check_count(given: list[Value]) -> None:
+    if len(given) > MOST:
+        raise Unsupported(
+            f"it has {len(given)} indices, of which {MOST} are supported behind other dimensions"
+        )
+
+
+def _known(ctx: CallContext, x: np.ndarray[Item, Item]) -> Value:
+    places = tuple(slice(None) if i is None else i for i in ctx.args["indices"])
+    try:
+        return np.asarray(x[places])
+    except IndexError as error:
+        raise Unsupported(f"its constant inputs do not fit: {error}") from error
+
+
+def _indices(ctx: CallContext, x: Value) -> tuple[list[int], list[Value]]:
+    """The dimensions that are indexed, and by what."""
+    items = ctx.args.get("indices")
+    if not isinstance(items, tuple):
+        raise Unsupported("its indices are no list of tensors")
+    dims = [i for i, item in enumerate(items) if item is not None]
+    given = [items[i] for i in dims]
+    for item in given:
+        boolean = (isinstance(item, Tensor) and str(item.dtype) == "b8") or (
+            isinstance(item, np.ndarray) and item.dtype == np.bool_
+        )
+        if boolean and not (isinstance(x, np.ndarray) and isinstance(item, np.ndarray)):
+            raise Unsupported(
+                "it takes the elements where a mask is true: how many they are depends on the data"
+            )
+    return dims, given
+
+
+def _points(ctx: CallContext, given: list[Value]) -> Value:
+    """Several indices as rows of one tensor."""
+    shape = np.broadcast_shapes(*(value.shape for value in given))
+    parts = []
+    for value in given:
+        index = ctx.cast(value, np.dtype(np.int64))
+        wide = index if index.shape == shape else ctx.inner("aten.expand", index, shape)
+        parts.append(ctx.reshaped(wide, (*shape, 1)))
+    return ctx.inner("aten.cat", tuple(parts), dim=len(shape))
+
+
+def _together(ctx: CallContext, x: Value, dims: list[int]) -> tuple[Value, int, bool]:
+    """Indexed dimensions that are apart come first, as in NumPy and torch."""
+    if dims == list(range(dims[0], dims[0] + len(dims))):
+        return x, dims[0], False
+    rest = [d for d in range(len(x.shape)) if d not in dims]
+    return ctx.permuted(x, [*dims, *rest]), 0, True
+
+
+@imports("aten.index_put", "aten._unsafe_index_put")
+def index_put(ctx: CallContext) -> Item:
+    """x with elements put at places."""
+    x, values = ctx.value("self"), ctx.value("values")
+    masked = _masked(ctx, x)
+    if masked is not None:
+        return masked
+    dims, given = _indices(ctx, x)
+    if not given:
+        return ctx.cast(values, ctx.out_dtype())
+    moved_x, dim, moved = _together(ctx, x, dims)
+    points = np.broadcast_shapes(*(value.shape for value in given))
+    inner = moved_x.shape[dim + len(dims) :]
+    wanted = (*moved_x.shape[:dim], *points, *inner)
+    src = ctx.cast(values, ctx.out_dtype())
+    if src.shape != wanted:
+        src = ctx.inner("aten.expand", src, wanted)
+    args: dict[str, object]
+    many = len(given) > MOST and dim == 0
+    if many:
+        reduce = "sum" if ctx.flag("accumulate") else "none"
+        op = "spirloom.scatter_nd"
+        args = {"index": _points(ctx, given), "reduce": reduce}
+    else:
+        _check_count(given)
+        op = "spirloom.index_put"
+        args = {f"index{i}": value for i, value in enumerate(given)}
+        args |= {"dim": dim, "accumulate": ctx.flag("accumulate")}
+    result = ctx.applier.apply(op, {"x": moved_x, **args, "src": src}, ctx.dtypes, ())[0]
+    if moved:
+        order = [*dims, *(d for d in range(len(x.shape)) if d not in dims)]
+        result = ctx.permuted(result, [order.index(d) for d in range(len(order))])
+    return result
+
+
+def _masked(ctx: CallContext, x: Value) -> Value | None:
+    """x[mask] = number, which is a choice; None for other calls."""
+    items = ctx.args.get("indices")
+    values = ctx.value("values")
+    if not isinstance(items, tuple) or len(items) != 1 or prod(values.shape) != 1:
+        return None
+    mask = items[0]
+    if isinstance(mask, Tensor) and str(mask.dtype) == "b8" and mask.shape == x.shape:
+        src = ctx.reshaped(ctx.cast(values, ctx.out_dtype()), ())
+        return ctx.apply("aten.where.self", condition=mask, a=src, b=x)
+    return None
+
+
+@imports("aten.index_select", "aten.gather")
+def pick(ctx: CallContext) -> Item:
+    """Elements along a dimension."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape))
+    return ctx.apply(ctx.target, x=x, dim=dim, index=ctx.value("index"))
+
+
+@imports("aten.scatter.value", "aten.scatter.src")
+def scatter(ctx: CallContext) -> Item:
+    """Elements put along a dimension: of torch's, as many as there are indices."""
+    x, index = ctx.value("self"), ctx.value("index")
+    dim = ctx.axis("dim", len(x.shape))
+    if ctx.target == "aten.scatter.value":
+        number = ctx.cast(ctx.args["value"], ctx.out_dtype())
+        src = ctx.inner("aten.expand", number, index.shape)
+    else:
+        src = ctx.value("src")
+    return ctx.apply("aten.scatter.src", x=x, dim=dim, index=index, src=src)

@@ -1,0 +1,219 @@
+"""Layers: convolutions, normalisations, attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spirloom.errors import Unsupported
+from spirloom.torch.context import CallContext
+from spirloom.torch.rules.table import Several, imports
+from spirloom.torch.values import Item, Value
+
+_PLAIN = {1: "aten.conv1d", 2: "aten.convolution", 3: "aten.conv3d"}
+_TRANSPOSED = {1: "aten.conv_transpose1d", 2: "aten.conv_transpose2d.input",
+               3: "aten.conv_transpose3d.input"}  # fmt: skip
+
+
+@imports("aten.conv1d", "aten.conv2d", "aten.conv3d", "aten.conv1d.padding", "aten.conv2d.padding",
+         "aten.conv3d.padding", "aten.convolution", "aten.conv_transpose1d",
+         "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")  # fmt: skip
+def convolution(ctx: CallContext) -> Item:
+    """Of one to three dimensions; torch also takes a single example without its batch."""
+    x, weight = ctx.value("input"), ctx.value("weight")
+    rank = len(weight.shape) - 2
+    if rank not in _PLAIN:
+        raise Unsupported(f"convolutions of {rank} dimensions are not supported")
+    single = len(x.shape) == rank + 1
+    if single:
+        x = ctx.reshaped(x, (1, *x.shape))
+    transposed = ctx.flag("transposed") or "transpose" in ctx.target
+    given: dict[str, object] = {"stride": _each(ctx, "stride", 1, rank)}
+    dilation = _each(ctx, "dilation", 1, rank)
+    if ctx.text("padding") == "same":
+        x, given["padding"] = _same_padded(ctx, x, weight, dilation)
+    else:
+        given["padding"] = _each(ctx, "padding", 0, rank)
+    if transposed:
+        given["output_padding"] = _each(ctx, "output_padding", 0, rank)
+    op = (_TRANSPOSED if transposed else _PLAIN)[rank]
+    result = ctx.applier.apply(
+        op,
+        {"x": x, "weight": weight, "bias": ctx.args.get("bias"), **given, "dilation": dilation,
+         "groups": ctx.integer("groups", 1)},
+        ctx.dtypes,
+        (),
+    )[0]  # fmt: skip
+    return ctx.reshaped(result, ctx.shape())
+
+
+def _each(ctx: CallContext, name: str, default: int, rank: int) -> tuple[int, ...]:
+    """A number for each dimension."""
+    if ctx.text(name) == "valid":
+        return (0,) * rank
+    found = ctx.integers(name) or (default,)
+    return found * rank if len(found) == 1 else found
+
+
+def _same_padded(
+    ctx: CallContext, x: Value, weight: Value, dilation: tuple[int, ...]
+) -> tuple[Value, tuple[int, ...]]:
+    """Padding that keeps the size: of even kernels, one more at the end."""
+    totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    odd = [total % 2 for total in totals]
+    if any(odd):
+        amounts = tuple(n for one in reversed(odd) for n in (0, one))
+        x = ctx.inner("aten.constant_pad_nd", x, amounts)
+    return x, tuple(total // 2 for total in totals)
+
+
+@imports("aten._native_batch_norm_legit_no_training", "aten.batch_norm",
+         "aten.native_batch_norm", "aten.cudnn_batch_norm")  # fmt: skip
+def batch_norm(ctx: CallContext) -> Item:
+    """By the running statistics."""
+    if ctx.flag("training"):
+        raise Unsupported("it trains: call eval() on the module before exporting it")
+    x = ctx.value("input")
+    if not ctx.has("running_mean"):
+        raise Unsupported("it keeps no running statistics, so that each batch has its own")
+    shape = x.shape
+    if len(shape) == 2 or len(shape) == 3:  # as an image of one row
+        x = ctx.reshaped(x, (*shape, *(1,) * (4 - len(shape))))
+    parts = {n: ctx.args.get(n) for n in ("weight", "bias", "running_mean", "running_var")}
+    y = ctx.applier.apply(
+        "aten._native_batch_norm_legit_no_training",
+        {"x": x, **parts, "eps": ctx.number("eps", 1e-5)},
+        ctx.dtypes[:1],
+        (),
+    )[0]
+    return Several((ctx.reshaped(y, shape),))
+
+
+@imports("aten.instance_norm")
+def instance_norm(ctx: CallContext) -> Item:
+    """Each channel of each example by its own statistics."""
+    if not ctx.flag("use_input_stats", True):
+        raise Unsupported("it takes running statistics; only those of the input are supported")
+    given = {"weight": ctx.args.get("weight"), "bias": ctx.args.get("bias")}
+    return ctx.apply(
+        "aten.instance_norm", x=ctx.value("input"), **given, eps=ctx.number("eps", 1e-5)
+    )
+
+
+@imports("aten.group_norm", "aten.native_group_norm")
+def group_norm(ctx: CallContext) -> Item:
+    """The first result; torch's others serve training."""
+    groups = ctx.integer("num_groups" if ctx.has("num_groups") else "group")
+    given: dict[str, object] = {
+        "x": ctx.value("input"),
+        "weight": ctx.args.get("weight"),
+        "bias": ctx.args.get("bias"),
+        "group": groups,
+        "eps": ctx.number("eps", 1e-5),
+    }
+    y = ctx.applier.apply("aten.native_group_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0]
+    return Several((y,))
+
+
+@imports("aten.layer_norm", "aten.native_layer_norm")
+def layer_norm(ctx: CallContext) -> Item:
+    """The first result; torch's others serve training."""
+    y = ctx.applier.apply(
+        "aten.native_layer_norm",
+        {"x": ctx.value("input"), "normalized_shape": ctx.integers("normalized_shape"),
+         "weight": ctx.args.get("weight"), "bias": ctx.args.get("bias"),
+         "eps": ctx.number("eps", 1e-5)},
+        ctx.dtypes[:1],
+        ctx.shapes[:1],
+    )[0]  # fmt: skip
+    return Several((y,))
+
+
+@imports("aten.rms_norm", "aten._fused_rms_norm")
+def rms_norm(ctx: CallContext) -> Item:
+    """Without an eps, that of the type."""
+    x = ctx.value("input")
+    given: dict[str, object] = {"x": x, "normalized_shape": ctx.integers("normalized_shape"),
+                                "weight": ctx.args.get("weight")}  # fmt: skip
+    eps = ctx.args.get("eps")
+    given["eps"] = float(np.finfo(ctx.out_dtype()).eps) if eps is None else eps
+    return Several((ctx.applier.apply("aten.rms_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0],))
+
+
+@imports("aten.softmax.int", "aten._softmax", "aten.log_softmax.int", "aten._log_softmax",
+         "aten._safe_softmax", "aten.special_softmax")  # fmt: skip
+def softmax(ctx: CallContext) -> Item:
+    """In the type of the result."""
+    x = ctx.cast(ctx.value("self"), ctx.out_dtype())
+    op = "aten._log_softmax" if "log" in ctx.target else "aten._softmax"
+    dim = ctx.axis("dim", len(x.shape))
+    if not x.shape:
+        return ctx.filled(0 if "log" in op else 1)
+    return ctx.apply(op, x=x, dim=dim)
+
+
+@imports("aten.scaled_dot_product_attention")
+def attention(ctx: CallContext) -> Item:
+    """Heads that are shared need no flag; a mask of bools becomes one of numbers to add."""
+    if ctx.number("dropout_p", 0) > 0:
+        raise Unsupported("it draws random numbers: call eval() on the module before exporting it")
+    query, key, value = (ctx.value(n) for n in ("query", "key", "value"))
+    shape = query.shape
+    mask: Item = ctx.args.get("attn_mask")
+    causal = ctx.flag("is_causal")
+    if mask is not None:
+        mask = _additive(ctx, mask)
+    if len(shape) == 2:
+        query, key, value = (ctx.reshaped(x, (1, *x.shape)) for x in (query, key, value))
+    given = {"query": query, "key": key, "value": value, "attn_mask": mask, "is_causal": causal}
+    found = ctx.applier.apply(
+        ctx.target, {**given, "scale": ctx.number("scale", 0.0)}, ctx.dtypes, ()
+    )[0]
+    return ctx.reshaped(found, ctx.shape())
+
+
+def _additive(ctx: CallContext, mask: Value) -> Value:
+    """Of bools: 0 where attention is allowed, and what makes nothing of a score elsewhere."""
+    if isinstance(mask, np.ndarray):
+        if mask.dtype == np.bool_:
+            mask = np.where(mask, 0, -np.inf)
+        return mask.astype(ctx.out_dtype())
+    if str(mask.dtype) != "b8":
+        return ctx.cast(mask, ctx.out_dtype())
+    zero, least = (ctx.filled(v, ()) for v in (0, -np.inf))
+    return ctx.applier.apply(
+        "aten.where.self", {"condition": mask, "a": zero, "b": least}, [ctx.out_dtype()], ()
+    )[0]
+
+
+@imports("aten.pad")
+def pad(ctx: CallContext) -> Item:
+    """Constant or mirrored."""
+    x, amounts = ctx.value("self"), ctx.integers("pad")
+    if ctx.text("mode", "constant") == "constant":
+        return ctx.apply("aten.constant_pad_nd", x=x, pad=amounts, value=ctx.number("value", 0))
+    return ctx.apply("aten.pad", x=x, pad=amounts, mode=ctx.text("mode"))
+
+
+@imports("aten.prelu", "aten._prelu_kernel")
+def prelu(ctx: CallContext) -> Item:
+    """A slope for each channel."""
+    x, weight = ctx.value("self"), ctx.value("weight")
+    if ctx.target == "aten.prelu" and len(x.shape) > 1:
+        weight = ctx.reshaped(weight, (weight.shape[0], *(1,) * (len(x.shape) - 2)))
+    return ctx.apply("aten._prelu_kernel", a=x, b=weight)
+
+
+@imports("aten.embedding")
+def embedding(ctx: CallContext) -> Item:
+    """Rows of a table; what torch says of padding serves training."""
+    names = ctx.applier.library.arg_names("aten.embedding")
+    return ctx.apply(
+        "aten.embedding", **{names[0]: ctx.value("weight"), names[1]: ctx.value("indices")}
+    )
+
+
+@imports("aten.linear")
+def linear(ctx: CallContext) -> Item:
+    """The weight may be computed."""
+    return ctx.apply("aten.linear", x=ctx.value("input"), weight=ctx.value("weight"),
+                     bias=ctx.args.get("bias"))  # fmt: skip

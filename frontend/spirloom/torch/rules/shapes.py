@@ -1,0 +1,228 @@
+"""Views, permutations, parts and casts."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from spirloom.errors import Unsupported
+from spirloom.torch.context import CallContext
+from spirloom.torch.rules.table import imports
+from spirloom.torch.values import Item, Value
+
+
+@imports(
+    "aten.clone", "aten.alias", "aten.contiguous", "aten.detach", "aten.detach_",
+    "aten.lift_fresh", "aten.lift_fresh_copy", "aten.lift", "aten.positive", "aten.to.device",
+    "aten.resolve_conj", "aten.resolve_neg", "aten.conj", "aten.requires_grad_", "aten.real",
+    "aten.alias_copy", "aten.detach_copy",
+)  # fmt: skip
+def same(ctx: CallContext) -> Item:
+    """The argument itself."""
+    return ctx.value("self")
+
+
+@imports("aten.dropout", "aten.feature_dropout", "aten.alpha_dropout")
+def dropout(ctx: CallContext) -> Item:
+    """Nothing, where it does not train."""
+    if ctx.flag("train", True) and ctx.number("p", 0.5) > 0:
+        raise Unsupported("it draws random numbers: call eval() on the module before exporting it")
+    return ctx.value("input")
+
+
+@imports(
+    "aten.view", "aten.reshape", "aten._unsafe_view", "aten.view_as", "aten.unflatten.int",
+    "aten.squeeze", "aten.squeeze.dim", "aten._reshape_alias", "aten.reshape_as",
+    "aten._reshape_copy", "aten.ravel", "aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d",
+)  # fmt: skip
+def view(ctx: CallContext) -> Item:
+    """The same elements in the shape that the program states."""
+    return ctx.reshaped(ctx.value("self"), ctx.shape())
+
+
+@imports("aten.transpose.int", "aten.swapaxes", "aten.swapdims", "aten.transpose_copy.int")
+def transpose(ctx: CallContext) -> Item:
+    """Two dimensions in each other's place."""
+    x = ctx.value("self")
+    rank = len(x.shape)
+    names = [a.name for a in ctx.call.arguments[1:3]]
+    dims = list(range(rank))
+    a, b = (ctx.axis(name, rank) for name in names)
+    if rank:
+        dims[a], dims[b] = b, a
+    return ctx.permuted(x, dims)
+
+
+@imports("aten.t", "aten.numpy_T", "aten.mT", "aten.adjoint", "aten.t_copy")
+def transposed(ctx: CallContext) -> Item:
+    """The last two dimensions, or all of them, the other way round."""
+    x = ctx.value("self")
+    dims = list(range(len(x.shape)))
+    if ctx.target == "aten.numpy_T" or len(dims) < 2:
+        return ctx.permuted(x, dims[::-1])
+    return ctx.permuted(x, [*dims[:-2], dims[-1], dims[-2]])
+
+
+@imports("aten.movedim.int", "aten.movedim.intlist")
+def movedim(ctx: CallContext) -> Item:
+    """Dimensions moved to other places."""
+    x = ctx.value("self")
+    order = np.moveaxis(np.empty((1,) * len(x.shape)), ctx.integers("source"),
+                        ctx.integers("destination"))  # fmt: skip
+    del order
+    source = [d % len(x.shape) for d in ctx.integers("source")]
+    places = [d % len(x.shape) for d in ctx.integers("destination")]
+    rest = [d for d in range(len(x.shape)) if d not in source]
+    for place, dim in sorted(zip(places, source, strict=True)):
+        rest.insert(place, dim)
+    return ctx.permuted(x, rest)
+
+
+@imports("aten.expand", "aten.expand_as", "aten.broadcast_to")
+def expand(ctx: CallContext) -> Item:
+    """Repeated to the shape that the program states."""
+    x = ctx.value("self")
+    if isinstance(x, np.ndarray):
+        return np.broadcast_to(x, ctx.shape())
+    return x if x.shape == ctx.shape() else ctx.apply("aten.expand", x=x, size=ctx.shape())
+
+
+@imports("aten.slice.Tensor", "aten.slice_copy.Tensor")
+def cut(ctx: CallContext) -> Item:
+    """A part of a dimension."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape), 0)
+    start, end, step = _range(ctx, x.shape[dim])
+    return ctx.sliced(x, dim, start, end, step)
+
+
+@imports("aten.slice_scatter")
+def slice_scatter(ctx: CallContext) -> Item:
+    """A part of a dimension replaced."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape), 0)
+    start, end, step = _range(ctx, x.shape[dim])
+    return ctx.apply(
+        "aten.slice_scatter", x=x, src=ctx.value("src"), dim=dim, start=start, end=end, step=step
+    )
+
+
+def _range(ctx: CallContext, size: int) -> tuple[int, int, int]:
+    """start, end and step within a size."""
+    step = ctx.integer("step", 1)
+    start, end, _ = slice(ctx.integer("start", 0), ctx.integer("end", size), step).indices(size)
+    return start, max(start, end), step
+
+
+@imports("aten.narrow")
+def narrow(ctx: CallContext) -> Item:
+    """A part of a dimension, by its length."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape))
+    start = ctx.integer("start") % max(x.shape[dim], 1)
+    return ctx.sliced(x, dim, start, start + ctx.integer("length"))
+
+
+@imports("aten.split.Tensor", "aten.split_with_sizes", "aten.split.sizes", "aten.chunk",
+         "aten.unsafe_split.Tensor", "aten.split_with_sizes_copy", "aten.split_copy.Tensor",
+         "aten.unsafe_chunk", "aten.tensor_split.sections")  # fmt: skip
+def split(ctx: CallContext) -> Item:
+    """Parts of a dimension, one after the other."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape), 0)
+    parts, start = [], 0
+    for size in _sizes(ctx, x.shape[dim]):
+        parts.append(ctx.sliced(x, dim, start, start + size))
+        start += size
+    return tuple(parts)
+
+
+def _sizes(ctx: CallContext, total: int) -> list[int]:
+    if ctx.has("split_sizes") or isinstance(ctx.args.get("split_size"), tuple):
+        return list(ctx.integers("split_sizes" if ctx.has("split_sizes") else "split_size"))
+    if ctx.has("sections"):
+        count = ctx.integer("sections")
+        return [total // count + (i < total % count) for i in range(count)]
+    if ctx.has("chunks"):
+        count = ctx.integer("chunks")
+        each = -(-total // count)
+    else:
+        each = ctx.integer("split_size")
+    return [min(each, total - start) for start in range(0, total, max(each, 1))] or [0]
+
+
+@imports("aten.unbind.int", "aten.unbind_copy.int")
+def unbind(ctx: CallContext) -> Item:
+    """Every place of a dimension."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape), 0)
+    return tuple(_selected(ctx, x, dim, i) for i in range(x.shape[dim]))
+
+
+def _selected(ctx: CallContext, x: Value, dim: int, index: int) -> Value:
+    if isinstance(x, np.ndarray):
+        return x[(slice(None),) * dim + (index,)]
+    return ctx.inner("aten.select.int", x, dim=dim, index=index)
+
+
+@imports("aten.stack")
+def stack(ctx: CallContext) -> Item:
+    """Joined along a new dimension."""
+    shape = ctx.shape()
+    dim = ctx.axis("dim", len(shape), 0)
+    parts = ctx.values("tensors")
+    one = (*shape[:dim], 1, *shape[dim + 1 :])
+    return ctx.apply("aten.cat", tensors=tuple(ctx.reshaped(p, one) for p in parts), dim=dim)
+
+
+@imports("aten.cat")
+def cat(ctx: CallContext) -> Item:
+    """Joined; torch takes empty tensors of rank 1 for nothing."""
+    rank = len(ctx.shape())
+    parts = [p for p in ctx.values("tensors") if len(p.shape) == rank]
+    dim = ctx.axis("dim", rank, 0)
+    if len(parts) == 1:
+        return ctx.cast(parts[0], ctx.out_dtype())
+    return ctx.apply("aten.cat", tensors=tuple(parts), dim=dim)
+
+
+@imports(
+    "aten._to_copy", "aten.to.dtype", "aten.to.dtype_layout", "aten.to.other", "aten.type_as",
+)  # fmt: skip
+def cast(ctx: CallContext) -> Item:
+    """In the element type that the program states."""
+    return ctx.cast(ctx.value("self"), ctx.out_dtype())
+
+
+@imports("aten.copy")
+def copied(ctx: CallContext) -> Item:
+    """The second tensor in the shape and type of the first."""
+    src = ctx.cast(ctx.value("src"), ctx.out_dtype())
+    if src.shape == ctx.shape():
+        return src
+    if isinstance(src, np.ndarray):
+        return np.broadcast_to(src, ctx.shape())
+    return ctx.inner("aten.expand", src, ctx.shape())
+
+
+@imports("aten.repeat", "aten.tile")
+def repeat(ctx: CallContext) -> Item:
+    """Repeated along dimensions, new ones in front included."""
+    x = ctx.value("self")
+    repeats = ctx.integers("repeats" if ctx.has("repeats") else "dims")
+    repeats = (1,) * (len(x.shape) - len(repeats)) + repeats
+    if prod(repeats) == 1:
+        return ctx.reshaped(x, ctx.shape())
+    return ctx.apply("aten.repeat", x=x, repeats=repeats)
+
+
+@imports("aten.flatten.using_ints", "aten.unsqueeze", "aten.squeeze.dims")
+def reshaped(ctx: CallContext) -> Item:
+    """Views that have operators of their own here; of what is known, other arrays."""
+    x = ctx.value("self")
+    if isinstance(x, np.ndarray) or x.shape == ctx.shape():
+        return ctx.reshaped(x, ctx.shape())
+    names = ctx.applier.library.arg_names(ctx.target)
+    given = {names[0]: x, **{k: v for k, v in ctx.args.items() if k in names[1:]}}
+    return ctx.apply(ctx.target, **given)

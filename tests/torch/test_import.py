@@ -1,0 +1,206 @@
+"""Exported programs and archives: names, sizes, bounds, and what is refused with what remedy."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from spirloom import graph_file
+from spirloom.errors import ImportFailure
+from spirloom.ir import Graph
+from spirloom.ops import OpLibrary
+from spirloom.torch import decompose, export, program_of
+from spirloom.torch.archived import read_archive
+from spirloom.torch.build import build
+from spirloom.torch.options import Options
+
+from tests.frontend.reference_run import run
+
+LIBRARY = OpLibrary()
+
+
+class Function(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class Block(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(2))
+        self.layers[1].weight = self.layers[0].weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = torch.tanh(layer(x)) * x
+        return x
+
+
+def graph_of(module: torch.nn.Module, *args: Any, options: Any = None, raw: bool = False,
+             **export_options: Any) -> Graph:  # fmt: skip
+    exported = torch.export.export(module.eval(), args, strict=False, **export_options)
+    program = program_of(exported if raw else decompose(exported, LIBRARY))
+    return build(program, LIBRARY, options or Options())
+
+
+def test_nodes_are_named_for_modules() -> None:
+    graph = graph_of(Block(), torch.ones(2, 4))
+    assert [n.name.partition(" ")[0] for n in graph.nodes if n.op == "aten.linear"] == [
+        "layers.0",
+        "layers.1",
+    ]
+
+
+def test_tied_weights_are_stored_once() -> None:
+    graph = graph_of(Block(), torch.ones(2, 4))
+    weights = {n.args[1] for n in graph.nodes if n.op == "aten.linear"}
+    assert len(weights) == 1
+
+
+def test_export_gives_the_bytes_of_the_archive(tmp_path: Path) -> None:
+    x, block = torch.ones(2, 4), Block().eval()
+    torch.export.save(decompose(torch.export.export(block, (x,)), LIBRARY), tmp_path / "net.pt2")
+    archived = build(read_archive(tmp_path / "net.pt2"), LIBRARY, Options())
+    written = tmp_path / "net.slg"
+    assert export(block, (x,), output=written) == graph_file.to_bytes(archived)
+    assert written.read_bytes() == graph_file.to_bytes(archived)
+
+
+def test_in_place_operators_become_functions() -> None:
+    """As torch.export.save writes them without run_decompositions."""
+    module = Function(lambda x: (x * 2).add_(1).relu_() - 1)
+    graph = graph_of(module, torch.tensor([1.0, -3.0]), raw=True)
+    assert run(graph, {graph.inputs[0].name: np.array([1, -3], np.float32)}).popitem()[
+        1
+    ].tolist() == [2, -1]
+
+
+def test_writing_what_a_view_shows_is_refused() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        view = y.view(-1)
+        y.add_(1)
+        return view
+
+    with pytest.raises(ImportFailure, match=r"run_decompositions\(\{\}\)"):
+        graph_of(Function(function), torch.ones(2, 2), raw=True)
+    graph = graph_of(Function(function), torch.ones(2, 2))
+    assert run(graph, {graph.inputs[0].name: np.ones((2, 2), np.float32)}).popitem()[1].max() == 3
+
+
+def test_mutated_buffers_are_refused_by_name() -> None:
+    class Counter(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.count.add_(1)
+            return x + self.count
+
+    with pytest.raises(ImportFailure, match="'count' in place"):
+        graph_of(Counter(), torch.ones(2))
+
+
+def test_all_that_cannot_be_imported_is_listed_with_its_place() -> None:
+    module = Function(lambda x: (torch.rand(2) + x, torch.fft.fft(x).real))
+    with pytest.raises(ImportFailure) as caught:
+        graph_of(module, torch.ones(2))
+    text = str(caught.value)
+    assert "aten.rand" in text and "random numbers" in text
+    assert "aten._fft" in text and "test_import.py" in text
+
+
+def test_a_size_that_depends_on_data_is_refused() -> None:
+    with pytest.raises(ImportFailure, match=r"aten.nonzero.*depends on the data.*test_import.py"):
+        graph_of(Function(lambda x: x.nonzero()), torch.ones(3))
+
+
+def test_symbols_are_those_of_the_program() -> None:
+    dims = ({0: torch.export.Dim("batch", min=1, max=6)},)
+    graph = graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
+    assert [(s.least, s.greatest) for s in graph.symbols] == [(1, 6)]
+
+
+def test_a_size_without_a_greatest_needs_an_option() -> None:
+    dims = ({0: torch.export.Dim("batch")},)
+    with pytest.raises(ImportFailure, match=r"no greatest size.*--dim") as caught:
+        graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims)
+    name = str(caught.value).partition("size of ")[2].split()[0]
+    options = Options.of({name: (1, 5)}, {})
+    graph = graph_of(Block(), torch.ones(2, 4), dynamic_shapes=dims, options=options)
+    assert [s.greatest for s in graph.symbols] == [5]
+
+
+def test_indices_have_the_bounds_of_their_table() -> None:
+    table = torch.nn.Embedding(11, 3)
+    graph = graph_of(table, torch.tensor([[1, 2]]))
+    bounds = graph.inputs[0].bounds
+    assert bounds is not None and (bounds.low, bounds.high) == (-11, 10)
+
+
+def test_sums_that_may_not_fit_are_refused() -> None:
+    ids = torch.tensor([1, 2])
+    with pytest.raises(ImportFailure, match="--range"):
+        graph_of(Function(lambda x: x * x), ids)
+    program = program_of(decompose(torch.export.export(Function(lambda x: x * x), (ids,)), LIBRARY))
+    (name,) = (given.name for given in program.inputs)
+    build(program, LIBRARY, Options.of({}, {name: (0, 100)}))
+
+
+def damaged(path: Path, change: Any, tmp_path: Path) -> Path:
+    """A copy of an archive whose model.json is another one."""
+    out = tmp_path / "damaged.pt2"
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w") as target:
+        for info in source.infolist():
+            data = source.read(info)
+            if info.filename.endswith("models/model.json"):
+                model = json.loads(data)
+                change(model)
+                data = json.dumps(model).encode()
+            target.writestr(info.filename, data)
+    return out
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("archive") / "block.pt2"
+    torch.export.save(torch.export.export(Block(), (torch.ones(2, 4),)), path)
+    return path
+
+
+def test_another_major_version_is_refused(archive: Path, tmp_path: Path) -> None:
+    def change(model: Any) -> None:
+        model["schema_version"]["major"] = 9
+
+    with pytest.raises(ImportFailure, match=r"version 9 .* 8 is supported"):
+        read_archive(damaged(archive, change, tmp_path))
+
+
+def test_damage_is_named(archive: Path, tmp_path: Path) -> None:
+    def change(model: Any) -> None:
+        del model["graph_module"]["graph"]["nodes"][0]["inputs"]
+
+    with pytest.raises(ImportFailure, match=r"graph.nodes.0 has no 'inputs'"):
+        read_archive(damaged(archive, change, tmp_path))
+
+
+def test_weights_end_within_the_file(archive: Path, tmp_path: Path) -> None:
+    """Sizes in an archive's configuration are checked against the bytes there are."""
+    out = tmp_path / "short.pt2"
+    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(out, "w") as target:
+        for info in source.infolist():
+            data = source.read(info)
+            short = info.filename.endswith("weights/weight_0")
+            target.writestr(info.filename, data[:8] if short else data)
+    with pytest.raises(ImportFailure, match="needs 64 bytes, and there are 8"):
+        build(read_archive(out), LIBRARY, Options())

@@ -1,0 +1,37 @@
+"""The table of what is written by hand, against PyTorch's operators."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from spirloom.ops import OpLibrary
+from spirloom.torch.rules import RENAMES, RULES
+
+LIBRARY = OpLibrary()
+ATEN = sorted(name for name in {*RENAMES, *RULES} if name.startswith("aten."))
+
+
+@pytest.mark.parametrize("name", ATEN)
+def test_is_an_operator_of_torch(name: str) -> None:
+    _, packet, *overload = name.split(".")
+    wanted = overload[0] if overload else "default"
+    assert wanted in getattr(torch.ops.aten, packet).overloads()
+
+
+@pytest.mark.parametrize("name", RENAMES)
+def test_is_not_renamed_in_vain(name: str) -> None:
+    """Neither served by the spec of its own name, nor hidden by a rule; and ours exists."""
+    assert LIBRARY.serving(name) is None
+    assert name not in RULES
+    assert LIBRARY.has(RENAMES[name].op)
+    schema = _schema(name)
+    theirs = _schema(RENAMES[name].op)
+    pairs = zip(schema.arguments, theirs.arguments, strict=False)
+    assert all(a.name == b.name or a.name == b.name.lower() for a, b in pairs)
+
+
+def _schema(name: str) -> torch.FunctionSchema:
+    _, packet, *overload = name.split(".")
+    found = getattr(getattr(torch.ops.aten, packet), overload[0] if overload else "default")
+    schema: torch.FunctionSchema = found._schema
+    return schema
