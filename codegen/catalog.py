@@ -75,11 +75,11 @@ def catalogue_text(library: Library) -> str:
 
 
 def _signature(op: Op) -> str:
-    args = ", ".join(map(_argument, op.args))
+    args = ", ".join(map(argument_text, op.args))
     return f"({args}) -> {', '.join(output.name for output in op.outputs)}"
 
 
-def _argument(arg: Arg) -> str:
+def argument_text(arg: Arg) -> str:
     """An argument as a spec has it."""
     word = str(arg.type)
     if arg.dtype is not None or arg.any_dtype:

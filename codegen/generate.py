@@ -12,8 +12,9 @@ from codegen.incremental import regenerate, save
 from codegen.library import load_library, open_templates
 from codegen.loader import Library
 from codegen.manifest import REGISTRY, manifest_text
+from codegen.members import check_members
 from codegen.registry import registry_bytes
-from codegen.render import Rendered, Renderer, glsl_digest
+from codegen.render import Rendered, Renderer, glsl_digest, unused_in
 from codegen.request import Request
 from codegen.select.selection import read_selection, reduced
 from codegen.writer import Output
@@ -31,9 +32,11 @@ def generate(request: Request) -> list[str]:
 def _generate(request: Request) -> list[str]:
     started = time.time_ns()
     library = load_library(request.spec_dirs, request.template_dirs, request.root)
-    if request.selection is not None:
+    if request.selection is None:
+        shaders = render_all(library)
+    else:
         library = reduced(library, read_selection(request.selection, library))
-    shaders = render_all(library)
+        shaders = render_all(library, whole=False)
     registry = registry_bytes(library, request.library, overrides=request.overrides)
     output = Output(request.out)
     for shader in shaders:
@@ -50,8 +53,11 @@ def _generate(request: Request) -> list[str]:
     return output.changed
 
 
-def render_all(library: Library) -> list[Rendered]:
-    """The GLSL of every variant. Fails with every mistake found, once for each template line."""
+def render_all(library: Library, *, whole: bool = True) -> list[Rendered]:
+    """The GLSL of every variant. Fails with every mistake found, once for each template line.
+
+    What only variants use that are not there is no mistake in a library that is not `whole`.
+    """
     renderer = Renderer(library.templates)
     errors = ErrorList()
     broken: set[str] = set()
@@ -64,6 +70,9 @@ def render_all(library: Library) -> list[Rendered]:
             shaders.append(renderer.render(variant))
             broken.discard(variant.kernel.name)
     errors.raise_any()
+    if whole:
+        kernels = (kernel for op in library.ops.values() for kernel in op.kernels)
+        check_members(kernels, unused_in(shaders))
     return shaders
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest
+from codegen.render import TEMPLATE_ERRORS, Rendered, Renderer, glsl_digest, unused_in
 from codegen.request import Request
 from codegen.templates import Templates
 from codegen.writer import Output, write_atomically
@@ -66,6 +66,8 @@ def regenerate(request: Request, templates: Templates) -> list[str] | None:
         rendered = _render_again(state, edited, Renderer(templates))
     except TEMPLATE_ERRORS:
         return None  # the whole run says what is wrong, and where
+    if request.selection is None and unused_in(rendered.values()):
+        return None  # it is a mistake, unless others use what these do not
     shaders = tuple(
         Kept.of(rendered[kept.id], kept.shader) if kept.id in rendered else kept
         for kept in state.shaders

@@ -34,7 +34,7 @@ from codegen.vocabulary import (
     MAX_PUSH_BYTES,
     Capability,
 )
-from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
+from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
 _SIDECAR_KEYS = (
     "when",
@@ -66,13 +66,16 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     template = own.need_scalar("template")
     templates.need(template)
     sidecar = templates.sidecar(template.text)
-    merged = own.node
-    for base in reversed(templates.extended_by(own.node)):
-        merged = _merged(base, merged)
+    bases = templates.extended_by(own.node)
     if sidecar is not None:
         known = (*_SIDECAR_KEYS, "spec", "test_shapes")
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
-        merged = _merged(sidecar, merged)
+        bases = [sidecar, *bases]
+    merged = own.node
+    for base in reversed(bases):
+        merged = _merged(base, merged)
+    for key in ("push", "constants"):
+        merged = _without_left_out(merged, key, bases)
     fields = Fields.of(merged, "a kernel", _KEYS)
     name = own.scalar("name") or stem
     scope = signature.scope
@@ -110,6 +113,23 @@ def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
     """Kernel keys of both; the others are read apart."""
     kept = [e for e in sidecar.entries if e.key.text not in ("params", "spec", "test_shapes")]
     return merge(Mapping(sidecar.position, tuple(kept)), own)
+
+
+def _without_left_out(node: Mapping, key: str, bases: Iterable[Mapping]) -> Mapping:
+    """The kernel without the entries of a map that are `none`: defaults that it does not want."""
+    given = node.get(key)
+    if not isinstance(given, Mapping):
+        return node
+    left_out = [e for e in given.entries if isinstance(e.value, Scalar) and e.value.text == "none"]
+    for entry in left_out:
+        maps = [base.get(key) for base in bases]
+        names = [e.key.text for found in maps if isinstance(found, Mapping) for e in found.entries]
+        if entry.key.text not in names:
+            message = f"'{entry.key.text}' is not among the defaults that can be left out: "
+            raise SpecError.at(entry.key.position, f"{message}{one_of(names)}.")
+    kept = Mapping(given.position, tuple(e for e in given.entries if e not in left_out))
+    entries = [Entry(e.key, kept) if e.key.text == key else e for e in node.entries]
+    return Mapping(node.position, tuple(entries))
 
 
 def _device_scope(scope: Scope) -> Scope:

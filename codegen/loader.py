@@ -119,7 +119,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         variants=(),
         reference=reference,
         tests=tuple(_tests(fields, signature, kernels, templates)),
-        domain=load_domain(fields, signature.args),
+        domain=load_domain(fields, signature.args, signature.outputs),
         tolerance=load_tolerance(fields),
     )
 

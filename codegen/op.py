@@ -91,7 +91,7 @@ class Op:
         """Whether the variant, one of this op, can compute the call, preferred or not."""
         values, placed = self._call(args, variant.storage, outputs)
         kernel = variant.kernel
-        if kernel.when is not None and not evaluate(kernel.when, values):
+        if kernel.when is not None and not _evaluate(kernel.when, values, kernel.position):
             return False
         return _axis_values(kernel, placed, variant.storage) == list(variant.values.values())
 
@@ -152,16 +152,16 @@ class Op:
         self._check_dtypes(values)
         for step in self.steps:
             if isinstance(step, Let):
-                values[step.name] = evaluate(step.value, values)
-            elif not evaluate(step.condition, values):
+                values[step.name] = _evaluate(step.value, values, step.position)
+            elif not _evaluate(step.condition, values, step.position):
                 raise EvalError(_broken(step, values))
         return [self._output(output, values) for output in self.outputs]
 
     def _output(self, output: Output, values: Environment) -> TensorType:
-        shape = cast("tuple[int, ...]", evaluate(output.shape, values))
+        shape = cast("tuple[int, ...]", _evaluate(output.shape, values, output.position))
         if len(shape) > MAX_RANK or any(size < 0 for size in shape):
             raise EvalError(f"Shape {list(shape)} of {output.name} is not that of a tensor.")
-        return TensorType(shape, cast(DType, evaluate(output.dtype, values)))
+        return TensorType(shape, cast(DType, _evaluate(output.dtype, values, output.position)))
 
     def _check_dtypes(self, values: Environment) -> None:
         source = dtype_source(self.args)
@@ -175,6 +175,15 @@ class Op:
                 if tensor.present and wanted is not None and tensor.dtype is not wanted:
                     message = f"DType of {name} ({tensor.dtype}) is not {wanted}."
                     raise EvalError(message)
+
+
+def _evaluate(expression: Expr, values: Environment, at: Position) -> Value:
+    """The value of a formula that stands at a place, which an error then tells."""
+    try:
+        return evaluate(expression, values)
+    except EvalError as error:
+        error.at = error.at or at
+        raise
 
 
 def _pushed(member: PushMember, dtype: DType, values: Environment) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -15,6 +15,7 @@ import jinja2
 from codegen.errors import Position, SpecError
 from codegen.glsl_text import check_ascii
 from codegen.lines import LineDirectives
+from codegen.members import unused_members
 from codegen.shader import Shader, shader_of
 from codegen.spec import Variant
 from codegen.templates import Templates
@@ -57,6 +58,11 @@ def glsl_digest(shaders: Iterable[tuple[str, bytes]]) -> str:
     for name, text_digest in shaders:
         digest.update(f"{name}\n".encode() + text_digest)
     return digest.hexdigest() + "\n"
+
+
+def unused_in(shaders: Iterable[Rendered]) -> Mapping[str, frozenset[str]]:
+    """By kernel, the push constants and constants of the spec's own that none of them uses."""
+    return unused_members((each.shader.kernel, each.shader.own, each.text) for each in shaders)
 
 
 class _Environment(jinja2.Environment):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from codegen.manifest import glsl_path
+from codegen.members import own_members
 from codegen.spec import BoundTensor, Constant, PushMember, Variant
 from codegen.vocabulary import COMMON_EXTENSIONS
 
@@ -20,12 +21,22 @@ class Shader:
     template: str
     header: str  # the lines before what the template gives
     context: Mapping[str, object]
+    kernel: str
+    own: frozenset[str]  # push constants and constants that stand in the spec, not in defaults
 
 
 def shader_of(variant: Variant) -> Shader:
     """The variant's shader."""
-    path = glsl_path(variant)
-    return Shader(variant.id, path, variant.kernel.template, _header(variant), _context(variant))
+    kernel = variant.kernel
+    return Shader(
+        variant.id,
+        glsl_path(variant),
+        kernel.template,
+        _header(variant),
+        _context(variant),
+        kernel.name,
+        frozenset(member.name for member in own_members(kernel)),
+    )
 
 
 def _header(variant: Variant) -> str:

@@ -56,7 +56,7 @@ class Signature:
 def load_signature(fields: Fields) -> Signature:
     """Reads and type-checks args, let, checks and outputs."""
     fields.need("args")
-    args = tuple(_arg(entry, i) for i, entry in enumerate(fields.entries("args")))
+    args = tuple(load_arg(entry, i) for i, entry in enumerate(fields.entries("args")))
     scope = Scope({arg.name: variable_of(arg) for arg in args})
     lets: list[Let] = []
     for entry in fields.entries("let"):
@@ -93,7 +93,8 @@ def _new_name(scalar: Scalar, scope: Scope | None) -> str:
     return name
 
 
-def _arg(entry: Entry, index: int) -> Arg:
+def load_arg(entry: Entry, index: int) -> Arg:
+    """An argument, as `name: TYPE = DEFAULT` has it."""
     name = _new_name(entry.key, None)
     scalar = _text(entry)
     text, equals, default_text = scalar.text.partition("=")
@@ -185,7 +186,7 @@ def _check(scalar: Scalar, scope: Scope) -> Check:
         left, right = condition.operands
         if left.kind is right.kind is Kind.INT:
             sides = (left, right)
-    return Check(scalar.text, condition, sides)
+    return Check(scalar.text, condition, sides, scalar.position)
 
 
 def _outputs(fields: Fields, scope: Scope) -> Iterator[Output]:

@@ -25,7 +25,7 @@ def parse_yaml(text: str, file: str) -> Node:
         _check_depth(text, file)
         root = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        raise SpecError.at(_error_position(file, error), _yaml_message(error)) from None
+        raise SpecError.at(_error_position(file, error), _yaml_message(error, text)) from None
     except yaml.reader.ReaderError as error:
         raise SpecError.at(_reader_position(file, text), _reader_message(error)) from None
     if root is None:
@@ -103,12 +103,26 @@ def _error_position(file: str, error: yaml.MarkedYAMLError) -> Position:
     return Position(file, mark.line + 1, mark.column + 1) if mark else Position(file, 1, 1)
 
 
-def _yaml_message(error: yaml.MarkedYAMLError) -> str:
+def _yaml_message(error: yaml.MarkedYAMLError, text: str) -> str:
+    before, found = _around(error.problem_mark, text)
+    if found == "\t":
+        return "A tab is no indentation in YAML; put spaces in its place."
     context = f" {error.context}" if error.context else ""
     hint = ""
-    if "expected ',' or" in str(error.problem) or "mapping values" in str(error.problem):
+    # A bracket or a quote has ended what was to be an expression.
+    ended = "did not find expected" in str(error.problem) and before.endswith(("]", "}", '"', "'"))
+    if ended or "expected ',' or" in str(error.problem) or "mapping values" in str(error.problem):
         hint = " Put expressions with brackets, commas or colons in quotes."
     return f"Malformed YAML{context}: {error.problem}.{hint}"
+
+
+def _around(mark: yaml.Mark | None, text: str) -> tuple[str, str]:
+    """What stands before a place on its line, without spaces, and the character that is there."""
+    lines = text.split("\n")
+    if mark is None or mark.line >= len(lines):
+        return "", ""
+    line = lines[mark.line]
+    return line[: mark.column].rstrip(), line[mark.column : mark.column + 1]
 
 
 def _reader_position(file: str, text: str) -> Position:

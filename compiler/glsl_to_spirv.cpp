@@ -6,7 +6,10 @@
 #include <glslang/build_info.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+
+#include "compiler/glsl_functions.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -69,6 +72,56 @@ GlslError ParseErrorLine(std::string_view line, const std::string& file_name) {
   return {file_name + ":1", std::string(line)};
 }
 
+constexpr std::string_view kRecursion = "Recursion detected:";
+
+// "f(i1; calling g(i1;" at the end of a message of recursion: the error at the definition of f.
+void ExplainRecursion(GlslError& error, const std::vector<GlslFunction>& functions) {
+  constexpr std::string_view kCalling = " calling ";
+  const size_t begin = error.message.find(kRecursion);
+  const size_t calling = error.message.find(kCalling);
+  if (begin == std::string::npos || calling == std::string::npos) return;
+  const auto name_at = [&](size_t from) {
+    return error.message.substr(from, error.message.find('(', from) - from);
+  };
+  const std::string caller =
+      name_at(std::min(error.message.find_first_not_of(' ', begin + kRecursion.size()), calling));
+  const std::string called = name_at(calling + kCalling.size());
+  for (const GlslFunction& function : functions)  // a definition comes after its prototypes
+    if (function.name == caller) error.where = function.where;
+  error.message = "'" + caller + "' : calls itself" +
+                  (called == caller ? "" : " by way of '" + called + "'") +
+                  "; GLSL has no recursion";
+}
+
+// What a tensor's accessors are called after its name; empty if `function` is not called so.
+std::string TensorOf(const std::string& function) {
+  constexpr std::array<std::string_view, 8> kAccessors = {"_put_texel", "_texel", "_put4", "_put",
+                                                          "_at4",       "_at",    "_nchw", "_flat"};
+  for (const std::string_view end : kAccessors)
+    if (function.ends_with(end)) return function.substr(0, function.size() - end.size());
+  return {};
+}
+
+// Says how the function is declared that was called with other arguments, or which accessors a
+// tensor has in this variant if not the one that was called.
+void ExplainCall(GlslError& error, const std::vector<GlslFunction>& functions) {
+  const size_t end = error.message.find("' : no matching overloaded function found");
+  if (end == std::string::npos || end == 0) return;
+  const std::string name = error.message.substr(1, end - 1);
+  std::string declared;
+  std::string accessors;
+  for (const GlslFunction& function : functions) {
+    if (function.name == name) declared += (declared.empty() ? "" : ", ") + function.declaration;
+    if (!TensorOf(name).empty() && TensorOf(function.name) == TensorOf(name))
+      accessors += (accessors.empty() ? "" : ", ") + function.name;
+  }
+  if (!declared.empty()) {
+    error.message += "; it is declared as: " + declared;
+  } else if (!accessors.empty()) {
+    error.message += "; the accessors of '" + TensorOf(name) + "' here are: " + accessors;
+  }
+}
+
 }  // namespace
 
 std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& file_name) {
@@ -87,6 +140,7 @@ std::vector<GlslError> ParseGlslLog(std::string_view log, const std::string& fil
     line.remove_prefix(kError.size());
     while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
     errors.push_back(ParseErrorLine(line, file_name));
+    if (line.ends_with(kRecursion)) errors.back().message += log.substr(0, log.find('\n'));
   }
   return errors;
 }
@@ -102,6 +156,11 @@ GlslResult GlslToSpirv(std::string_view glsl, const std::string& file_name, Targ
   GlslResult result;
   const auto fail = [&](const std::string& log) {
     result.errors = ParseGlslLog(log, file_name);
+    const std::vector<GlslFunction> functions = FunctionsOf(glsl, file_name);
+    for (GlslError& error : result.errors) {
+      ExplainRecursion(error, functions);
+      ExplainCall(error, functions);
+    }
     if (result.errors.empty()) result.errors.push_back({file_name + ":1", "glslang gives no code"});
   };
   glslang::TShader shader(EShLangCompute);

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from codegen.errors import Position
 from codegen.vocabulary import DType, Storage
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -51,7 +52,12 @@ Environment = Mapping[str, Value]
 
 
 class EvalError(Exception):
-    """An expression has no value for the given arguments; the message says why."""
+    """An expression has no value for the given arguments; the message says why.
+
+    `at`: where the formula stands, if that is known.
+    """
+
+    at: Position | None = None
 
 
 class Origin(StrEnum):

@@ -24,18 +24,28 @@ class TensorCase:
 
 FLOATS, INTEGERS = "floats", "integers"
 EVERYTHING = (-inf, inf)  # and NaN
+# Least and greatest; None: what tests give; a word: what the dtype of the output so named holds.
+Limits = tuple[float, float] | str | None
+_HELD: Mapping[DType, tuple[float, float]] = {
+    DType.I32: (-(2**31), 2**31 - 1),
+    DType.I8: (-128, 127),
+    DType.U8: (0, 255),
+}  # the others take any number
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
     """The numbers that generated cases may hold: by argument, else by kind of dtype."""
 
-    limits: Mapping[str, tuple[float, float] | None]  # None: what tests give
+    limits: Mapping[str, Limits]
 
-    def of(self, arg: str, dtype: DType) -> tuple[float, float] | None:
-        """The least and the greatest; None: what tests give."""
+    def of(
+        self, arg: str, dtype: DType, outputs: Mapping[str, DType]
+    ) -> tuple[float, float] | None:
+        """The least and the greatest, given the outputs' dtypes; None: what tests give."""
         kind = FLOATS if dtype.is_float else INTEGERS
-        return self.limits.get(arg, self.limits.get(kind, EVERYTHING))
+        limits = self.limits.get(arg, self.limits.get(kind, EVERYTHING))
+        return _HELD.get(outputs[limits], EVERYTHING) if isinstance(limits, str) else limits
 
 
 CaseValue = Value | TensorCase | tuple[TensorCase, ...] | None

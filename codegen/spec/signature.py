@@ -67,6 +67,7 @@ class Check:
     text: str
     condition: Expr
     sides: tuple[Expr, Expr] | None
+    position: Position
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,11 @@ class OpLibrary:
         """Whether the operator exists and has such an argument."""
         return self.has(op) and name in self.arg_names(op)
 
+    def is_plain(self, node: Node) -> bool:
+        """Whether every argument of a node that has a default has it."""
+        given = zip(self._spec(node.op).args, node.args, strict=True)
+        return all(arg.default is None or value == arg.default for arg, value in given)
+
     def with_args(self, node: Node, **changes: ArgValue) -> tuple[ArgValue, ...]:
         """A node's arguments, some changed."""
         names = self.arg_names(node.op)

@@ -85,7 +85,8 @@ class Project:
 
     def glsl(self, variant: str) -> str:
         """The GLSL of a variant."""
-        return next(s.text for s in render_all(self.load()) if s.shader.id == variant)
+        shaders = render_all(self.load(), whole=False)  # of a template that may be a fragment
+        return next(s.text for s in shaders if s.shader.id == variant)
 
     @contextmanager
     def fails(self, *lines: str) -> Iterator[None]:

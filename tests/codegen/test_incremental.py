@@ -125,6 +125,13 @@ def test_mistakes_are_reported_as_by_a_whole_run(edited: Project, text: str) -> 
     assert f"{TEMPLATE}:" in str(quick_error.value)
 
 
+def test_what_no_shader_uses_any_more_is_a_mistake_at_once(edited: Project) -> None:
+    edited.edit(TEMPLATE, "{{ expr }}", "{{ expr | replace('alpha', '2.0') }}")
+    settle(edited)
+    with pytest.raises(SpecError, match="Push constant 'alpha' is used by no shader of add"):
+        run(edited)
+
+
 def test_an_input_that_is_newer_than_the_run_is_not_trusted(edited: Project) -> None:
     edited.edit(TEMPLATE, "void main", "\nvoid main")
     run(edited)

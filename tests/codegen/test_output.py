@@ -61,6 +61,7 @@ def test_products(project: Project) -> None:
 
 def test_manifest_row(project: Project) -> None:
     project.spec("  push:", "  constants: {K: a.rank}\n  needs: [subgroup_basic]\n  push:")
+    project.spec("b * alpha", "b * alpha * K")
     manifest = json.loads((generate(project) / "manifest.json").read_text())
     assert manifest["registry"] == "registry.bin"
     assert manifest["library"] == "spirloom::shaders_all"

@@ -35,8 +35,21 @@ BAD_FILES = [
     ),
     (
         b"op: a\n\targs: 1\n",
-        "2:1: error: Malformed YAML while scanning a plain scalar: found a "
-        "tab character that violates indentation.",
+        "2:1: error: A tab is no indentation in YAML; put spaces in its place.",
+    ),
+    (
+        b"op:\n\ta: b\n",
+        "2:1: error: A tab is no indentation in YAML; put spaces in its place.",
+    ),
+    (
+        b"op: a\nn: [1, 2][5]\n",
+        "2:10: error: Malformed YAML while parsing a block mapping: did not find expected key. "
+        "Put expressions with brackets, commas or colons in quotes.",
+    ),
+    (
+        b"op:\n  - [1, 2][5] < 3\n",
+        "2:11: error: Malformed YAML while parsing a block collection: did not find expected '-' "
+        "indicator. Put expressions with brackets, commas or colons in quotes.",
     ),
     (
         b"op: a\n---\nop: b\n",

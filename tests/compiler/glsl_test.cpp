@@ -47,6 +47,43 @@ TEST_F(GlslTest, ErrorLeavesAnEarlierPackAlone) {
   EXPECT_EQ(PackBytes(), before);
 }
 
+// The fixture's body stands on line 23 of the template, its functions from line 11 on.
+TEST_F(GlslTest, ACallWithOtherArgumentsSaysHowTheFunctionIsDeclared) {
+  GlslParts parts;
+  parts.functions = "void y_put(int i, bool value) { y_data[i] = value ? 1.0 : 0.0; }\n";
+  parts.body = "y_put(i, x_data[i] * SCALE);";
+  AddVariant("scale_f32_buffer", parts.Text());
+  EXPECT_THAT(CompileError(),
+              HasSubstr("templates/glsl/scale.glsl.j2:23: error: 'y_put' : no matching overloaded "
+                        "function found; it is declared as: void y_put(int i, bool value)   ("));
+}
+
+TEST_F(GlslTest, AnAccessorThatATensorDoesNotHave) {
+  GlslParts parts;
+  parts.functions = "vec4 x_texel(ivec3 at) { return vec4(0.0); }\n";
+  parts.body = "y_data[i] = x_at(i);";
+  AddVariant("scale_f32_buffer", parts.Text());
+  EXPECT_THAT(CompileError(), HasSubstr("'x_at' : no matching overloaded function found; the "
+                                        "accessors of 'x' here are: x_texel   ("));
+}
+
+TEST_F(GlslTest, RecursionIsAtTheFunction) {
+  GlslParts parts;
+  parts.functions =
+      "float g(float v);\n"
+      "float f(float v) { return v < 1.0 ? v : g(v); }\n"
+      "float g(float v) { return f(v - 1.0); }\n";
+  parts.body = "y_data[i] = f(x_data[i] * SCALE);";
+  AddVariant("scale_f32_buffer", parts.Text());
+  const std::string error = CompileError();
+  const bool from_f = error.find("'f' : calls itself by way of 'g'") != std::string::npos;
+  EXPECT_THAT(error,
+              HasSubstr(from_f ? "scale.glsl.j2:12: error: 'f' : calls itself by way of 'g'; "
+                                 "GLSL has no recursion   (scale_f32_buffer)"
+                               : "scale.glsl.j2:13: error: 'g' : calls itself by way of 'f'; "
+                                 "GLSL has no recursion   (scale_f32_buffer)"));
+}
+
 TEST_F(GlslTest, EmptyFileIsAnError) {
   AddVariant("empty", "");
   EXPECT_THAT(CompileError(), HasSubstr("(empty)"));

@@ -51,7 +51,7 @@ void main() {
 MISTAKES = [
     (
         "factor * x_at(i)",
-        "fcator * x_at(i)",
+        "factor * fcator * x_at(i)",
         "templates/scale.glsl.j2:10: error: 'fcator' : undeclared identifier",
     ),
     (

@@ -82,19 +82,19 @@ def test_absent_inputs_and_outputs(library: OpLibrary, tmp_path: Path) -> None:
 def test_what_a_function_cannot_do_is_reported(library: OpLibrary, tmp_path: Path) -> None:
     random_ = function("Noise", "a", "b", [node("RandomNormalLike", "a", "b")])
     made = with_functions([call("Noise", "x", "z"), node("Relu", "z")], [random_])
-    with pytest.raises(ImportFailure, match="RandomNormalLike, Noise_z/.*it draws random numbers"):
+    with pytest.raises(ImportFailure, match=r"RandomNormalLike, Noise_z/.*it draws random numbers"):
         imported(made, library, tmp_path)
 
 
 def test_unknown_functions_are_reported(library: OpLibrary, tmp_path: Path) -> None:
-    with pytest.raises(ImportFailure, match="the operator domain 'test.functions' is unknown"):
+    with pytest.raises(ImportFailure, match=r"the operator domain 'test\.functions' is unknown"):
         imported(with_functions([call("Nothing", "x")], []), library, tmp_path)
 
 
 def test_functions_that_call_themselves_are_refused(library: OpLibrary, tmp_path: Path) -> None:
     endless = function("Endless", "a", "b", [call("Endless", "a", "b")])
     with pytest.raises(
-        ImportFailure, match="functions call functions more than 32 deep|must not be recursive"
+        ImportFailure, match=r"functions call functions more than 32 deep|must not be recursive"
     ):
         imported(with_functions([call("Endless", "x")], [endless]), library, tmp_path)
 

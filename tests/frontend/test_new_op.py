@@ -57,6 +57,37 @@ def test_shares_a_template_that_takes_params(
     assert "It shares the template unary.glsl.j2" in printed
 
 
+@pytest.mark.parametrize(
+    ("option", "sidecar"),
+    [([], "templates/glsl/binary.yaml"), (["--own-template"], "templates/most.yaml")],
+)
+def test_says_which_arguments_a_template_gives(
+    project: Path, option: list[str], sidecar: str
+) -> None:
+    assert main(["new-op", "most", "--like", "maximum", *option]) == 0
+    lines = (project / "op_specs/most.yaml").read_text().splitlines()
+    assert lines[2] == f"# {sidecar} has: a: tensor, b: tensor"
+
+
+@pytest.mark.parametrize("like", ["relu", "add", "softmax"])
+def test_arguments_that_were_asked_for(project: Path, own: Library, like: str) -> None:
+    added = ["slope: float = 0.5", "steps: int[2] = 3", "alpha: number=2.0", "way: str = up"]
+    options = [word for text in added for word in ("--arg", text)]
+    assert main(["new-op", "made", "--like", like, *options]) == 0
+    templates = [OWN_TEMPLATES, *(path for path in [project / "templates"] if path.is_dir())]
+    made = load_library([OWN_SPECS, project / "op_specs"], templates, project)
+    render_all(made)
+    args = {arg.name: arg.default for arg in made.ops["custom.made"].args}
+    old = next(op for op in own.ops.values() if op.short_name == like)
+    assert args == {arg.name: arg.default for arg in old.args} | {
+        "slope": 0.5,
+        "steps": (3, 3),
+        "alpha": 2.0,
+        "way": "up",
+    }
+    assert "slope: float," in (project / "op_specs/reference/made.py").read_text()
+
+
 def test_copies_a_template_that_one_operator_has(project: Path) -> None:
     assert main(["new-op", "mine.stack", "--like", "cat", "--template-dir", "kernels"]) == 0
     assert files_of(project)[0] == "kernels/stack.glsl.j2"
@@ -89,6 +120,10 @@ def test_in_the_repository_its_own_folders_are_meant() -> None:
         (["aten.relu6.relu", "--like", "nothing.at.all"], "There is no operator"),
         (["Snake", "--like", "relu"], "'Snake' is not an operator's name"),
         (["snake", "--like", "relu", "--spec-dir", "file"], "Cannot write"),
+        (["snake", "--like", "relu", "--arg", "k: flot = 1.0"],
+         "--arg 'k: flot = 1.0': Argument type 'flot' is not one of: tensor, "),
+        (["snake", "--like", "relu", "--arg", "k: int"],
+         "--arg 'k: int': A new argument has a default, as in 'slope: float = 0.5'; "),
     ],
 )  # fmt: skip
 def test_refuses(

@@ -347,3 +347,16 @@ def test_every_import_splits(
     made = model([node("Gemm", "x w")], {"x": (2, 4)}, {"w": random(4, 64)})
     graph = imported(made, library, tmp_path, optimized=optimized, fp16=fp16)
     assert features(graph, library) == counts
+
+
+def test_sums_with_arguments_of_their_own_are_no_plain_ones(library: OpLibrary) -> None:
+    a, b = (Tensor(name, DType.F32, (2,)) for name in "ab")
+    given: dict[str, object] = {"a": a, "b": b}
+    calls: list[tuple[dict[str, object], bool]] = [
+        ({}, True),
+        ({"alpha": 2.0}, False),
+        ({"activation": 1}, False),
+    ]
+    for args, plain in calls:
+        call = Node("aten.add.Tensor", library.complete("aten.add.Tensor", given | args), (a,))
+        assert library.is_plain(call) == plain

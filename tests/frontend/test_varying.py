@@ -132,7 +132,7 @@ def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path)
         constants={"zero": np.array(0)},
     )  # fmt: skip
     with pytest.raises(
-        ImportFailure, match="cannot vary in size: node 'Div_y' .* another constant"
+        ImportFailure, match=r"cannot vary in size: node 'Div_y' .* another constant"
     ):
         varying(path, library, [BATCH])
 
@@ -145,7 +145,7 @@ def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> Non
          node("ConcatFromSequence", "parts", "y", axis=1)],
         inputs={"x": ["batch", 3]},
     )  # fmt: skip
-    with pytest.raises(ImportFailure, match="cannot vary in size|has .* nodes"):
+    with pytest.raises(ImportFailure, match=r"cannot vary in size|has .* nodes"):
         varying(path, library, [BATCH])
 
 
@@ -180,7 +180,7 @@ def test_damaged_sizes_are_refused() -> None:
     (size,) = reader.varying((8,), [1], "t")
     assert (str(size), size) == ("2*n", 8)
     for ints, entries in (((8,), [2]), ((8,), [1, 0]), ((7,), [1]), ((8,), [(1 << 32) - 1])):
-        with pytest.raises(MalformedBuffer, match="^t has "):
+        with pytest.raises(MalformedBuffer, match=r"^t has "):
             reader.varying(ints, entries, "t")
     (dim,) = reader.varying((8,), [(1 << 32) - 1], "t", may_be_inferred=True)
     assert str(dim) == "?"

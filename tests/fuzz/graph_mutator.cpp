@@ -228,8 +228,7 @@ void GraphMutator::ChangeTensor(GraphFile& file) {
       return;
     case 2:
       tensor.least = SomeInt();
-      tensor.greatest = OneIn(4) ? INT64_MAX : tensor.least + 8;
-      if (tensor.greatest < tensor.least) tensor.greatest = INT64_MAX;
+      tensor.greatest = OneIn(4) || tensor.least > INT64_MAX - 8 ? INT64_MAX : tensor.least + 8;
       return;
     case 3:
       if (tensor.shape.size() < 8) tensor.shape.insert(tensor.shape.begin(), SomeDim());

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import yaml
@@ -51,13 +52,13 @@ def mutate_structure(text: str, others: Sequence[object], choose: random.Random)
             case 0:
                 del holder[key]
             case 1 if isinstance(holder, dict):
-                holder[choose.choice((*holder, 7, None, "extra"))] = holder[key]
+                holder[choose.choice((*holder, 7, None, "extra"))] = deepcopy(holder[key])
             case 1:
-                holder.insert(0, holder[key])
+                holder.insert(0, deepcopy(holder[key]))
             case 2:
                 holder[key] = [holder[key]]
             case _:
-                holder[key] = choose.choice(others)
+                holder[key] = deepcopy(choose.choice(others))
         if not root:
             return ""
     return str(yaml.safe_dump(root[0], sort_keys=False))

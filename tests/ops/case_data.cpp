@@ -1,5 +1,6 @@
 #include "tests/ops/case_data.h"
 
+#include <cstring>
 #include <utility>
 
 #include "tests/ops/compare.h"
@@ -15,7 +16,10 @@ std::span<const std::byte> DataOf(const schema::CaseTensor& tensor) {
 
 Shape ShapeOf(const schema::CaseTensor& tensor) {
   if (tensor.shape() == nullptr) return {};
-  return Shape(tensor.shape()->begin(), tensor.shape()->end());
+  // Not by its elements' addresses, which FlatBuffers' verifier leaves unaligned.
+  Shape shape(tensor.shape()->size());
+  std::memcpy(shape.data(), tensor.shape()->Data(), shape.size() * sizeof(shape[0]));
+  return shape;
 }
 
 std::span<const std::byte> GraphOf(const schema::Case& test) {

@@ -60,14 +60,19 @@ GOOD = "np.repeat(a[:, None] * 2, scale, axis=1)"
 
 
 def message(
-    folder: Path, *tests: str, reference: str = GOOD, module: str = MODULE, shared: str = ""
+    folder: Path,
+    *tests: str,
+    reference: str = GOOD,
+    module: str = MODULE,
+    shared: str = "",
+    spec: str = SPEC,
 ) -> str:
     """What is said of the spec with these test lines, the folder's name left out."""
     specs, templates = folder / "specs", folder / "templates"
     for path in (specs / "reference", templates):
         path.mkdir(parents=True)
     lines = "".join(f"  - {test}\n" for test in tests or ("{a: [3]}",))
-    (specs / "double.yaml").write_text(SPEC.format(reference=reference, tests=lines))
+    (specs / "double.yaml").write_text(spec.format(reference=reference, tests=lines))
     (specs / "reference" / "mine.py").write_text(module)
     (templates / "double.glsl.j2").write_text("{# No params. #}\nvoid main() {}\n")
     if shared:
@@ -91,7 +96,8 @@ def test_good_cases_are_made(tmp_path: Path) -> None:
         ),
         (
             "{a: [], scale: 3}",
-            "This is no call of test.double: Index (0) is out of range of a list of 0.",
+            "This is no call of test.double: Index (0) is out of range of a list of 0. "
+            "(The formula is at specs/double.yaml:9:3.)",
         ),
         ("{a: [3], scale: 200}", "No variant of test.double computes this case."),
         ("{a: [3], dtypes: [f16]}", "No variant of test.double computes this case."),
@@ -100,6 +106,20 @@ def test_good_cases_are_made(tmp_path: Path) -> None:
 )
 def test_wrong_calls(tmp_path: Path, test: str, text: str) -> None:
     assert message(tmp_path, "{a: [3]}", test) == f"specs/double.yaml:20:5: error: {text}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at"),
+    [
+        ("scale >= 2", "a.shape[5] >= 2", "7:5"),
+        ("scale < 100", "a.shape[5] < 100", "11:3"),
+        ("checks:", "let: {{n: 'a.shape[5]'}}\nchecks:\n  - n >= 2", "6:7"),
+    ],
+)
+def test_a_formula_without_a_value(tmp_path: Path, old: str, new: str, at: str) -> None:
+    text = message(tmp_path, spec=SPEC.replace(old, new))
+    assert "Index (5) is out of range of a list of 1." in text
+    assert text.endswith(f"(The formula is at specs/double.yaml:{at}.)")
 
 
 def test_an_output_of_negative_size(tmp_path: Path) -> None:

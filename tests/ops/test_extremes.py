@@ -18,7 +18,7 @@ args:
   a: tensor
   index: tensor<i32>
 outputs:
-  y: like a
+  y: {{shape: a.shape, dtype: {dtype}}}
 kernel:
   template: pick.glsl.j2
   dtypes: [f32, f16, i32, u8, b8]
@@ -30,12 +30,14 @@ tests:
 {domain}"""
 
 
-def extremes(folder: Path, domain: str = "", reference: str = "a") -> dict[str, Case]:
+def extremes(
+    folder: Path, domain: str = "", reference: str = "a", dtype: str = "a.dtype"
+) -> dict[str, Case]:
     """The generated cases by variant."""
     specs, templates = folder / "specs", folder / "templates"
     for path in (specs, templates):
         path.mkdir()
-    (specs / "pick.yaml").write_text(SPEC.format(reference=reference, domain=domain))
+    (specs / "pick.yaml").write_text(SPEC.format(reference=reference, domain=domain, dtype=dtype))
     (templates / "pick.glsl.j2").write_text("{# No params. #}\nvoid main() {}\n")
     cases = cases_of(load_library([specs], [templates]).ops["test.pick"])
     return {case.variant or "": case for case in cases if case.id.endswith("_extremes")}
@@ -83,6 +85,28 @@ def test_a_domain_may_be_an_arguments(tmp_path: Path) -> None:
     assert cases["pick_u8_buffer"].inputs[0].data.min() >= 3
 
 
+@pytest.mark.parametrize(
+    ("dtype", "ends"),
+    [
+        ("i32", {"f32": (-(2.0**31), 2.0**31 - 128), "f16": (-65504, 65504)}),
+        ("u8", {"f32": (0, 255), "f16": (0, 255)}),
+        ("b8", {"f32": (-np.inf, np.inf), "f16": (-np.inf, np.inf)}),
+    ],
+)
+def test_a_domain_may_be_what_an_output_holds(
+    tmp_path: Path, dtype: str, ends: dict[str, tuple[float, float]]
+) -> None:
+    cases = extremes(tmp_path, "domain: {floats: y}\n", f"a.astype('{NUMPY[dtype]}')", dtype)
+    for given, (low, high) in ends.items():
+        data = cases[f"pick_{given}_buffer"].inputs[0].data.astype(np.float64)
+        assert np.isnan(data).any() == (dtype == "b8")
+        assert np.nanmin(data) >= low and np.nanmax(data) <= high
+        assert np.nanmax(data) > 0.9 * high or high == np.inf
+
+
+NUMPY = {"i32": "int32", "u8": "uint8", "b8": "bool"}
+
+
 def test_denormals_are_zeros_where_a_device_that_flushes_them_would_differ(tmp_path: Path) -> None:
     data = extremes(tmp_path, reference="np.sign(a + 0)")["pick_f32_buffer"].inputs[0].data
     assert not ((data != 0) & (np.abs(data) < np.finfo(np.float32).tiny)).any()
@@ -92,7 +116,11 @@ def test_denormals_are_zeros_where_a_device_that_flushes_them_would_differ(tmp_p
 @pytest.mark.parametrize(
     ("domain", "message"),
     [
-        ("{floats: wide}", "16:18: error: A domain is [LOW, HIGH] or 'tests', not 'wide'."),
+        (
+            "{floats: wide}",
+            "16:18: error: A domain is [LOW, HIGH], 'tests' or the name of an output (y), not "
+            "'wide'.",
+        ),
         ("{floats: [2, 1]}", "16:18: error: A range is [LOW, HIGH] with LOW <= HIGH."),
         (
             "{index: [0, 1]}",

@@ -61,9 +61,8 @@ def torch_value(run: Run, arg: Arg, arrays: Any) -> Any:
 @pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in LIBRARY.ops.items()])
 def test_every_operator_is_compared(op: Op) -> None:
     """Either PyTorch has the operator, or there is a reason why nothing of it is the same."""
-    assert (form_of(op) is None) == (
-        op.name in NO_COUNTERPART
-    ), "Add the operator's form to tests/reference/forms, or to NO_COUNTERPART with a reason."
+    remedy = "Add the operator's form to tests/reference/forms, or to NO_COUNTERPART with a reason."
+    assert (form_of(op) is None) == (op.name in NO_COUNTERPART), remedy
 
 
 def test_every_form_is_an_operators() -> None:

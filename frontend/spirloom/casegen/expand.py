@@ -39,7 +39,9 @@ def _runs(op: Op, name: str, test: TestCase) -> list[Run]:
     try:
         runs = [run_of(op, name, test, variant) for variant in op.variants]
     except EvalError as error:
-        raise SpecError.at(test.position, f"This is no call of {op.name}: {error}") from None
+        place = "" if error.at is None else f" (The formula is at {error.at}.)"
+        message = f"This is no call of {op.name}: {error}{place}"
+        raise SpecError.at(test.position, message) from None
     return [run for run in runs if run is not None]
 
 

@@ -28,8 +28,9 @@ def extreme_numbers(
     chosen = random.integers(3, size=shape)
     drawn = np.choose(chosen, pools(random, shape, dtype))
     if limits != EVERYTHING:
-        inside = (drawn >= limits[0]) & (drawn <= limits[1])
-        drawn = np.where(inside, drawn, _between(random, shape, dtype, limits))
+        low, high = _held(limits, dtype)
+        inside = (drawn >= low) & (drawn <= high)
+        drawn = np.where(inside, drawn, _between(random, shape, dtype, low, high))
     with np.errstate(over="ignore"):
         return np.asarray(drawn, dtype=dtype.numpy)
 
@@ -50,15 +51,26 @@ def _denormal(array: Array) -> Array:
     return np.asarray((array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny))
 
 
+def _held(limits: tuple[float, float], dtype: DType) -> tuple[float, float]:
+    """Limits that are numbers of the dtype, so that none between them is rounded beyond them."""
+    if not dtype.is_float:
+        ends = np.iinfo(dtype.numpy)
+        return max(limits[0], float(ends.min)), min(limits[1], float(ends.max))
+    largest = np.finfo(dtype.numpy).max
+    low, high = np.clip(limits, -largest, largest).astype(dtype.numpy)
+    # As Python's numbers: against a NumPy scalar the limit would be rounded first.
+    low = np.nextafter(low, high) if float(low) < limits[0] else low
+    high = np.nextafter(high, low) if float(high) > limits[1] else high
+    return float(low), float(high)
+
+
 def _between(
-    random: np.random.Generator, shape: tuple[int, ...], dtype: DType, limits: tuple[float, float]
+    random: np.random.Generator, shape: tuple[int, ...], dtype: DType, low: float, high: float
 ) -> Array:
     if dtype.is_float:
-        low, high = np.clip(limits, -_LARGE[-1], _LARGE[-1])
-        return random.uniform(low, high, shape)
-    ends = np.iinfo(dtype.numpy)
-    low, high = np.clip(limits, float(ends.min), float(ends.max)).astype(np.int64)
-    return random.integers(low, high, shape, endpoint=True)
+        limit = _LARGE[-1]
+        return random.uniform(max(low, -limit), min(high, limit), shape)
+    return random.integers(int(low), int(high), shape, endpoint=True)
 
 
 def _floats(random: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> list[Array]:

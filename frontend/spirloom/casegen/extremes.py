@@ -59,8 +59,11 @@ def _worth(run: Run) -> tuple[bool, int]:
 def _free(run: Run, arg: Arg) -> list[TensorCase]:
     """The argument's tensors whose numbers are ours to choose, chosen."""
     value = run.test.args[arg.name]
-    limits = run.op.domain.of(arg.name, run.dtypes[arg.name]) if arg.type.is_tensor else None
-    if limits is None or arg.dtype is not None:
+    if not arg.type.is_tensor or arg.dtype is not None:
+        return []
+    outputs = {y.name: t.dtype for y, t in zip(run.op.outputs, run.outputs, strict=True)}
+    limits = run.op.domain.of(arg.name, run.dtypes[arg.name], outputs)
+    if limits is None:
         return []
     items = value if isinstance(value, tuple) else (value,)
     return [

@@ -25,6 +25,7 @@ examples:
   spirloom new-op squared_relu --like relu                    one more function of one tensor
   spirloom new-op custom.entropy --like logsumexp --own-template
   spirloom new-op custom.snake --like celu --spec-dir ops --template-dir kernels
+  spirloom new-op custom.snake --like relu --arg 'slope: float = 0.5' --arg 'steps: int = 2'
 
 docs/adding-an-operator.md walks through the whole.
 """
@@ -53,6 +54,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--like", required=True, metavar="OP", help="the operator to start from: relu, aten.relu"
     )
+    parser.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="'NAME: TYPE = DEFAULT'",
+        help="an argument that OP lacks, or with another default; may be repeated",
+    )
     parser.add_argument("--spec-dir", type=Path, metavar="DIR", help="where the spec goes")
     parser.add_argument("--template-dir", type=Path, metavar="DIR", help="where a template goes")
     parser.add_argument(
@@ -67,7 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.new_op.target import find_target
 
     target = find_target(
-        arguments.name, arguments.like, arguments.spec_dir, arguments.template_dir, Path.cwd()
+        arguments.name,
+        arguments.like,
+        arguments.spec_dir,
+        arguments.template_dir,
+        Path.cwd(),
+        arguments.arg,
     )
     made = scaffold(target, arguments.own_template)
     write(made.files)

@@ -85,7 +85,7 @@ def _reference(target: Target, template: Path | None) -> str:
         "reference.py.in",
         op=target.op,
         name=target.stem,
-        parameters="".join(f"\n    {arg.name}: {_type(arg)}," for arg in target.like.args) + "\n",
+        parameters="".join(f"\n    {arg.name}: {_type(arg)}," for arg in target.args) + "\n",
         result=arrays if len(target.like.outputs) == 1 else f"tuple[{arrays}]",
         reference=target.shown(target.reference),
         spec=target.shown(target.spec),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codegen import Op
+from codegen.catalog import argument_text
 from codegen.fields import as_mapping
 from codegen.spec import Let
 from codegen.unused import unused_lets
@@ -44,6 +45,9 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
     match entry.key.text, entry.value:
         case "op", _:
             yield f"op: {target.op}"
+            yield from _args(target, template, old)
+        case "args", Mapping() if target.added:
+            pass
         case "reference", _:
             yield f"# TODO: write reference/{target.stem}.py; a short one may stand here instead"
             yield f"reference: {target.stem}.{target.stem}"
@@ -62,6 +66,29 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
             yield from _tests(old, tests, span.stop)
         case _:
             yield from (line for _, line in old.text(span))
+
+
+def _args(target: Target, template: str, old: _Spec) -> Iterator[str]:
+    """The arguments that a template gives, in a comment, and those that are added."""
+    file = target.like.position.file
+    shared = [arg for arg in target.like.args if arg.position.file != file]
+    if shared:
+        own_sidecar = target.shown(target.template.with_name(f"{target.stem}.yaml"))
+        copied = template == target.template.name
+        where = own_sidecar if copied else shared[0].position.file
+        yield f"# {where} has: {', '.join(map(argument_text, shared))}"
+    if target.added:
+        own = old.root.get("args")
+        given = {e.key.text: e.value for e in own.entries} if isinstance(own, Mapping) else {}
+        texts = {name: _as_written(value) for name, value in given.items()}
+        texts |= {arg.name: argument_text(arg).partition(": ")[2] for arg in target.added}
+        yield "args:"
+        yield from (f"  {name}: {text}" for name, text in texts.items())
+
+
+def _as_written(value: object) -> str:
+    assert isinstance(value, Scalar)
+    return f'"{value.text}"' if value.quoted else value.text
 
 
 def _lets(op: Op, old: _Spec, lets: Mapping, span: range) -> Iterator[str]:

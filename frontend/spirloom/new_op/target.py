@@ -9,8 +9,11 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from codegen import Kernel, Library, Op, SpecError, load_library
+from codegen import Arg, Kernel, Library, Op, SpecError, load_library
+from codegen.errors import Position
 from codegen.library import ROOT
+from codegen.signature import load_arg
+from codegen.yaml_reader import Entry, Scalar
 from spirloom.errors import ImportFailure
 
 OWN_SPECS, OWN_TEMPLATES = ROOT / "op_specs", ROOT / "templates" / "glsl"
@@ -31,6 +34,13 @@ class Target:
     template_dir: Path
     root: Path
     inside: bool  # the repository
+    added: tuple[Arg, ...] = ()  # arguments to have too, or with other defaults
+
+    @property
+    def args(self) -> tuple[Arg, ...]:
+        """Those of the operator that it is like, and its own."""
+        named = {arg.name: arg for arg in (*self.like.args, *self.added)}
+        return tuple(named.values())
 
     def shown(self, path: Path) -> str:
         """A path as texts have it."""
@@ -54,9 +64,15 @@ class Target:
 
 
 def find_target(
-    name: str, like: str, spec_dir: Path | None, template_dir: Path | None, folder: Path
+    name: str,
+    like: str,
+    spec_dir: Path | None,
+    template_dir: Path | None,
+    folder: Path,
+    added: Iterable[str] = (),
 ) -> Target:
-    """Checks the names. Inside the repository its own folders are meant unless others are given."""
+    """Checks the names, and arguments to add. Inside the repository its own folders are meant
+    unless others are given."""
     root = folder.resolve()
     inside = spec_dir is None and template_dir is None and root.is_relative_to(ROOT)
     specs = OWN_SPECS if inside else root / (spec_dir or "op_specs")
@@ -83,7 +99,26 @@ def find_target(
         template_dir=templates,
         root=ROOT if inside else root,
         inside=inside,
+        added=tuple(_added_arg(text) for text in added),
     )
+
+
+def _added_arg(text: str) -> Arg:
+    """An argument that calls may leave out, so that kernel and tests hold as they are."""
+    name, _, given = text.partition(":")
+    at = Position("--arg")
+    words = [Scalar(at, part.strip(), False, True) for part in (name, given)]
+    try:
+        arg = load_arg(Entry(words[0], words[1]), 0)
+    except SpecError as error:
+        (diagnostic,) = error.diagnostics
+        raise ImportFailure(f"--arg '{text}': {diagnostic.message}") from error
+    if arg.default is None:
+        raise ImportFailure(
+            f"--arg '{text}': A new argument has a default, as in 'slope: float = 0.5'; the kernel "
+            "and the tests that are copied do without it. Tensors are added by hand."
+        )
+    return arg
 
 
 def _libraries(specs: Path, templates: Path, root: Path) -> list[Library]:

@@ -17,10 +17,12 @@ from spirloom.onnx.unpack import value_of
 OLDEST_CONVERTED = 7
 
 # Their second operand broadcasts only if `broadcast` says so, from dimension `axis` on.
-_ALIGNED = frozenset("Add And Div Equal Greater Less Mul Or Pow Sub Xor".split())
+_ALIGNED = frozenset(
+    ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor")
+)
 # What sets these apart is an attribute for training, or one that means nothing to us.
-_ALIKE = frozenset("AveragePool BatchNormalization Dropout GRU Gemm LSTM RNN".split())
-_TRAINED = frozenset("BatchNormalization Dropout".split())
+_ALIKE = frozenset(("AveragePool", "BatchNormalization", "Dropout", "GRU", "Gemm", "LSTM", "RNN"))
+_TRAINED = frozenset(("BatchNormalization", "Dropout"))
 
 
 def modern_inputs(

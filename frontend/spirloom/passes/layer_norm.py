@@ -35,8 +35,8 @@ def _normalized(
     centred = matcher.producer(node.args[0], "aten.sub.Tensor")
     root = matcher.producer(node.args[1], "aten.sqrt")
     plus = matcher.producer(root.args[0], ADD) if root is not None else None
-    found = split_scalar(plus) if plus is not None and plus.args[2:4] == (1.0, 0) else None
-    if centred is None or found is None or centred.args[2] != 1:
+    found = split_scalar(plus) if plus is not None and library.is_plain(plus) else None
+    if centred is None or found is None or not library.is_plain(centred):
         return None
     variance = matcher.producer(found[0], "aten.mean.dim")
     square = matcher.producer(variance.args[0], MUL) if variance is not None else None
@@ -66,7 +66,7 @@ def _absorb(graph: Graph, library: OpLibrary, op: str, name: str) -> None:
     matcher = Matcher(graph)
     removed: dict[Node, Node] = {}
     for node in graph.nodes:
-        if node.op != op or (op == ADD and node.args[2:4] != (1.0, 0)):
+        if node.op != op or not library.is_plain(node):
             continue
         for value, other in (node.args[:2], node.args[1::-1]):
             norm = matcher.inner(value, LAYER_NORM)

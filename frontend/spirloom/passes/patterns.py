@@ -22,7 +22,7 @@ def fuse_patterns(graph: Graph, library: OpLibrary) -> None:
             continue
         matcher = Matcher(graph)
         for node in graph.nodes:
-            x = find(matcher, node)
+            x = find(library, matcher, node)
             if x is not None and x.shape == node.outputs[0].shape:
                 node.op, node.args = op, library.complete(op, {"x": x})
         remove_dead_nodes(graph)
@@ -38,21 +38,21 @@ def _bypass_relus(graph: Graph) -> None:
             node.args = (relu.args[0], *node.args[1:])
 
 
-def _silu(matcher: Matcher, node: Node) -> Tensor | None:
+def _silu(_: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """x · sigmoid(x)"""
     return _gated(matcher, node, "aten.sigmoid")
 
 
-def _hardsigmoid(matcher: Matcher, node: Node) -> Tensor | None:
+def _hardsigmoid(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """clamp(x + 3, 0, 6) / 6"""
     if node.op not in (DIV, MUL):
         return None
     if not is_scalar(node.args[1], 6.0 if node.op == DIV else 1 / 6):
         return None
-    return _relu6_of_plus_3(matcher, node.args[0])
+    return _relu6_of_plus_3(library, matcher, node.args[0])
 
 
-def _hardswish(matcher: Matcher, node: Node) -> Tensor | None:
+def _hardswish(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """x · hardsigmoid(x), or x · clamp(x + 3, 0, 6) / 6"""
     x = _gated(matcher, node, "aten.hardsigmoid")
     if x is not None:
@@ -63,7 +63,7 @@ def _hardswish(matcher: Matcher, node: Node) -> Tensor | None:
     if product is None:
         return None
     for factor, gate in (product.args[:2], product.args[1::-1]):
-        if isinstance(factor, Tensor) and _relu6_of_plus_3(matcher, gate) is factor:
+        if isinstance(factor, Tensor) and _relu6_of_plus_3(library, matcher, gate) is factor:
             return factor
     return None
 
@@ -79,18 +79,18 @@ def _gated(matcher: Matcher, node: Node, gate_op: str) -> Tensor | None:
     return None
 
 
-def _relu6_of_plus_3(matcher: Matcher, value: object) -> Tensor | None:
+def _relu6_of_plus_3(library: OpLibrary, matcher: Matcher, value: object) -> Tensor | None:
     clamp = matcher.producer(value, *CLAMPS)
     if clamp is None or clamp.args[1:3] != (0.0, 6.0):
         return None
     plus = matcher.producer(clamp.args[0], ADD)
-    if plus is None or plus.args[2:4] != (1.0, 0):
+    if plus is None or not library.is_plain(plus):
         return None
     found = split_scalar(plus)
     return found[0] if found is not None and found[1] == 3 else None
 
 
-def _gelu(matcher: Matcher, node: Node) -> Tensor | None:
+def _gelu(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
     """0.5 · x · (1 + erf(x / √2)), the factors in any order"""
     factors = _factors(matcher, node)
     halves = [f for f in factors if is_scalar(f, 0.5)]
@@ -98,7 +98,7 @@ def _gelu(matcher: Matcher, node: Node) -> Tensor | None:
     if len(halves) != 1 or len(rest) != 2:
         return None
     for x, gate in (rest, rest[::-1]):
-        if _erf_gate(matcher, gate) is x:
+        if _erf_gate(library, matcher, gate) is x:
             return x
     return None
 
@@ -114,10 +114,10 @@ def _factors(matcher: Matcher, node: Node) -> list[Tensor]:
     return []
 
 
-def _erf_gate(matcher: Matcher, value: Tensor) -> Tensor | None:
+def _erf_gate(library: OpLibrary, matcher: Matcher, value: Tensor) -> Tensor | None:
     """x of 1 + erf(x / √2)"""
     plus = matcher.producer(value, ADD)
-    found = split_scalar(plus) if plus is not None and plus.args[2:4] == (1.0, 0) else None
+    found = split_scalar(plus) if plus is not None and library.is_plain(plus) else None
     if found is None or found[1] != 1:
         return None
     erf = matcher.producer(found[0], "aten.erf")

@@ -177,6 +177,11 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   }
   OpCall call = Call(*op, std::move(args), {output});
   SPIRLOOM_TRY(Lower(call, {{from, storage}}, name));
+  if (missing_.empty() && plan_.tensors[output].storage() != storage) {
+    return Error(StatusCode::kInternal,
+                 {ops::kCopyOp, " puts its output into a ", Name(plan_.tensors[output].storage()),
+                  ", where a ", Name(storage), " is asked of it."});
+  }
   if (!plan_.tensors[output].is_constant) ++plan_.layout_copies;
   converted_[key] = output;
   return output;

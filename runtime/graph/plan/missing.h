@@ -21,6 +21,7 @@ class MissingList {
   // `detail` names the variant and the capabilities, e.g. "add_f16_buffer needs int8".
   void AddCapability(const std::string& op, const std::string& detail, const std::string& node);
 
+  bool empty() const { return library_lines_.empty() && device_lines_.empty(); }
   // OK when nothing is missing. Otherwise one line for each op or variant, with the remedy:
   // kNotFound, or kUnsupported when only the device lacks something.
   Status ToStatus(const ops::OpIndex& index) const;

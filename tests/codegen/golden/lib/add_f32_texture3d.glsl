@@ -129,17 +129,17 @@ float exp_minus_1(float v) {
   return mix(exp(v) - 1.0, series, less(abs(v), float(0.25)));
 }
 
-// Neither overflows nor loses digits near 0.
+// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
+// great number an ulp would be left.
 float tangent_h(float v) {
   float e = exp_minus_1(-2.0 * abs(v));
   float r = e / (2.0 + e);
-  return mix(-r, r, less(v, float(0.0)));
+  return mix(mix(-r, r, less(v, float(0.0))), sign(v), less(float(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
 float erf(float v) {
-  float x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
-  float s = x * x;
+  float s = v * v;
   float p = float(-2.72614225801306e-10);
   p = p * s + 2.77068142495902e-08;
   p = p * s - 2.10102402082508e-06;
@@ -152,7 +152,7 @@ float erf(float v) {
   q = q * s - 1.68282697438203e-03;
   q = q * s - 7.37332916720468e-03;
   q = q * s - 1.42647390514189e-02;
-  return x * p / q;
+  return mix(v * p / q, sign(v), less(float(3.92), abs(v)));
 }
 
 // NaN in either operand gives NaN.
@@ -170,17 +170,17 @@ vec4 exp_minus_1(vec4 v) {
   return mix(exp(v) - 1.0, series, less(abs(v), vec4(0.25)));
 }
 
-// Neither overflows nor loses digits near 0.
+// Neither overflows nor loses digits near 0. It is +-1, as the nearest float is, whatever the device's division gives: of 1 - 1 times a
+// great number an ulp would be left.
 vec4 tangent_h(vec4 v) {
   vec4 e = exp_minus_1(-2.0 * abs(v));
   vec4 r = e / (2.0 + e);
-  return mix(-r, r, less(v, vec4(0.0)));
+  return mix(mix(-r, r, less(v, vec4(0.0))), sign(v), less(vec4(9.02), abs(v)));
 }
 
-// Rational minimax approximation, a few ulp; beyond +-4 the result is +-1 in float.
+// Rational minimax approximation, a few ulp; +-1 where the nearest float is, as tangent_h.
 vec4 erf(vec4 v) {
-  vec4 x = mix(clamp(v, -4.0, 4.0), v, isnan(v));
-  vec4 s = x * x;
+  vec4 s = v * v;
   vec4 p = vec4(-2.72614225801306e-10);
   p = p * s + 2.77068142495902e-08;
   p = p * s - 2.10102402082508e-06;
@@ -193,7 +193,7 @@ vec4 erf(vec4 v) {
   q = q * s - 1.68282697438203e-03;
   q = q * s - 7.37332916720468e-03;
   q = q * s - 1.42647390514189e-02;
-  return x * p / q;
+  return mix(v * p / q, sign(v), less(vec4(3.92), abs(v)));
 }
 
 int power(int a, int b) {
