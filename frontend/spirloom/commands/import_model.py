@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
         help="import an ONNX model or an exported program of PyTorch",
-        description="Imports an ONNX model (opset 1 to 22) or an archive of torch.export.save, and "
+        description="Imports an ONNX model (opset 1 to 23) or an archive of torch.export.save, and "
         "writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -26,7 +26,7 @@ from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.old_forms import modern_inputs
 from spirloom.onnx.sequences import Held
-from spirloom.onnx.table import CONVERTERS
+from spirloom.onnx.table import CONVERTERS, converter_name
 from spirloom.onnx.terms import Unsupported, Value
 from spirloom.onnx.values import Unknown, Values
 from spirloom.ops import OpError, OpLibrary
@@ -140,10 +140,9 @@ class _Importer:
                 self._budget.hold(result)
 
     def _has_converter(self, node: NodeProto) -> bool:
-        ours = node.domain in reader.DEFAULT_DOMAINS and (
-            node.op_type in CONVERTERS or node.op_type in FOLDERS or node.op_type in CONTROL
-        )
-        return ours or self._functions.defines(node)
+        name = converter_name(node)
+        known = name in CONVERTERS or name in FOLDERS or name in CONTROL
+        return known or self._functions.defines(node)
 
     def _results(self, node: NodeProto, given: list[Held | None]) -> Sequence[Held | None]:
         ours = node.domain in reader.DEFAULT_DOMAINS
@@ -154,7 +153,7 @@ class _Importer:
             return [sequences.result(self._context(node, tensors), given)]
         inputs = sequences.only_values(given)
         if not ours:
-            return self._call(node, inputs)
+            return self._foreign(node, inputs)
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
         ctx = self._context(node, inputs)
         if node.op_type in CONTROL:
@@ -164,7 +163,16 @@ class _Importer:
             return fold(ctx, arrays)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
-        result = CONVERTERS[node.op_type](ctx)
+        return self._converted(ctx)
+
+    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[Held | None]:
+        """The results of a node of another domain; what the model defines itself goes first."""
+        if converter_name(node) in CONVERTERS and not self._functions.defines(node):
+            return self._converted(self._context(node, inputs))
+        return self._call(node, inputs)
+
+    def _converted(self, ctx: NodeContext) -> Sequence[Held | None]:
+        result = CONVERTERS[converter_name(ctx.node)](ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
         return [*self._narrowing.follow(ctx, results)]
 

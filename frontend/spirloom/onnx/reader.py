@@ -17,8 +17,12 @@ from spirloom.onnx.messages import items_of, messages
 from spirloom.onnx.other_formats import advice
 
 MIN_OPSET = 1
-MAX_OPSET = 22
+MAX_OPSET = 23
 DEFAULT_DOMAINS = ("", "ai.onnx")
+
+# ONNX Runtime writes this one of its own operators as if it were ONNX's.
+_RUNTIME_DOMAIN = "com.microsoft"
+_RUNTIME_OPS = ("SimplifiedLayerNormalization",)
 
 # What Protocol Buffers read.
 _GREATEST_MODEL = (1 << 31) - 1
@@ -51,6 +55,7 @@ def read_model(path: Path) -> ModelProto:
             f"{path} uses ONNX opset {opset}; Spirloom reads {MIN_OPSET} to {MAX_OPSET}. "
             "Export it again with another opset_version."
         )
+    _name_domains(model)
     load_external(model, path)
     _check(model, path, opset)
     return model
@@ -72,6 +77,15 @@ def opset_version(model: ModelProto) -> int:
     """The version of the default operator set."""
     versions = [o.version for o in model.opset_import if o.domain in DEFAULT_DOMAINS]
     return max(versions, default=1)
+
+
+def _name_domains(model: ModelProto) -> None:
+    """Gives nodes that ONNX does not define the domain that does."""
+    nodes = [n for n in model.graph.node if n.op_type in _RUNTIME_OPS]
+    for node in nodes:
+        node.domain = _RUNTIME_DOMAIN
+    if nodes and all(o.domain != _RUNTIME_DOMAIN for o in model.opset_import):
+        model.opset_import.add(domain=_RUNTIME_DOMAIN, version=1)
 
 
 def _text_is_valid(message: Message) -> bool:
