@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import merge_constants
@@ -318,6 +318,29 @@ def test_large_weight_is_split(library: OpLibrary, tmp_path: Path, layer: str, b
     assert [library.arg(n, "activation") for n in graph.nodes[:3]] == [8, 8, 8]
     assert graph.nodes[-1].outputs[0] is graph.outputs[0]
     np.testing.assert_allclose(compute(graph, random(*shape)), whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("index", [(2, 3), ()])
+def test_large_table_is_cut_as_the_layer_it_is_tied_to(
+    library: OpLibrary, tmp_path: Path, index: tuple[int, ...]
+) -> None:
+    """Language models read the words they know from the table that they make scores with."""
+    table = random(77, 8)
+    nodes = [
+        node("Gather", "w i", "e"),
+        node("Transpose", "w", "t", perm=[1, 0]),
+        node("MatMul", "e t"),
+    ]
+    made = model(nodes, {"i": index}, {"w": table}, dtype=TensorProto.INT32)
+    made.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    graph = imported(made, library, tmp_path)
+    split_weights(graph, library, largest=36 * 8 * 4)
+    merge_constants(graph)
+    large = [t for t in graph.tensors() if t.data is not None and t.data.size > 77]
+    assert sorted(t.shape[0] for t in large) == [13, 32, 32], "each part is stored once"
+    words = np.random.default_rng(1).permutation(np.array([0, 31, 32, 64, -1, -50]))
+    words = words[: int(np.prod(index))].reshape(index).astype(np.int32)
+    np.testing.assert_allclose(compute(graph, words), table[words] @ table.T, rtol=1e-5, atol=1e-5)
 
 
 def test_weight_that_fits_or_cannot_be_cut_stays(library: OpLibrary, tmp_path: Path) -> None:
