@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, NodeProto, TensorProto
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import merge_constants
@@ -217,6 +217,55 @@ def test_permutations_join_and_vanish(library: OpLibrary, tmp_path: Path) -> Non
         node("Relu", "b"),
     ]
     check(model(nodes, {"x": (2, 3, 4)}), library, tmp_path, ["aten.relu"], random(2, 3, 4))
+
+
+def channels_last(x: str, y: str, conv: str) -> list[NodeProto]:
+    """A convolution as models of channels last have it: between two permutations."""
+    return [
+        node("Transpose", x, f"{conv}_in", perm=[0, 3, 1, 2]),
+        node("Conv", f"{conv}_in {conv}", f"{conv}_out", pads=[1, 1, 1, 1]),
+        node("Transpose", f"{conv}_out", y, perm=[0, 2, 3, 1]),
+    ]
+
+
+def test_permutations_between_layers_vanish(library: OpLibrary, tmp_path: Path) -> None:
+    """Through a bias, an activation, a gate and a residual sum."""
+    nodes = [
+        *channels_last("x", "a", "w"),
+        node("Add", "a bias", "b"),
+        node("HardSwish", "b", "c"),
+        *channels_last("c", "d", "v"),
+        node("Sigmoid", "d", "e"),
+        node("Mul", "e scale", "f"),
+        node("Add", "f c"),
+    ]
+    constants = {
+        "w": random(5, 3, 3, 3, seed=1),
+        "v": random(5, 5, 3, 3, seed=2),
+        "bias": random(5, seed=3),
+        "scale": random(7, 5, seed=4),
+    }
+    made = model(nodes, {"x": (2, 6, 7, 3)}, constants, opset=14)
+    graph = imported(made, library, tmp_path)
+    assert ops(graph).count("aten.permute") == 2
+    assert ops(graph)[:2] == ["aten.permute", "aten.convolution"]
+    assert library.arg(graph.nodes[1], "bias") is not None
+    plain = imported(made, library, tmp_path, optimized=False)
+    assert ops(plain).count("aten.permute") == 4
+    x = random(2, 6, 7, 3)
+    np.testing.assert_allclose(compute(graph, x), compute(plain, x), rtol=1e-5, atol=1e-5)
+
+
+def test_permutations_that_others_read_stay(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("Transpose", "x", "a", perm=[1, 0]),
+        node("Softmax", "a", "s"),
+        node("Sigmoid", "a", "b"),
+        node("MatMul", "s b"),
+    ]
+    graph = imported(model(nodes, {"x": (3, 3)}, opset=14), library, tmp_path)
+    assert graph.nodes[0].op == "aten.permute"
+    assert ops(graph).count("aten.permute") == 1
 
 
 def test_permutation_of_ones_is_a_view(library: OpLibrary) -> None:

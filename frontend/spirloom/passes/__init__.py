@@ -16,6 +16,7 @@ from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
+from spirloom.passes.permutations import move_permutations
 from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.views import simplify_views
@@ -28,6 +29,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-patterns": fuse_patterns,
     "fuse-layer-norm": fuse_layer_norm,
     "fuse-rotary": fuse_rotary,
+    "move-permutations": move_permutations,
     "fuse-bias": fuse_bias,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
