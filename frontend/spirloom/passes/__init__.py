@@ -20,6 +20,7 @@ from spirloom.passes.permutations import move_permutations
 from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.views import simplify_views
+from spirloom.progress import Report, silent
 
 # What makes a graph faster, in order; each can be left out.
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
@@ -39,13 +40,20 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
 
 
 def optimize(
-    graph: Graph, library: OpLibrary, fp16: bool = False, skip: Collection[str] = ()
+    graph: Graph,
+    library: OpLibrary,
+    fp16: bool = False,
+    skip: Collection[str] = (),
+    report: Report = silent,
 ) -> None:
-    """Applies every pass but those to skip, in place."""
+    """Applies every pass but those to skip, in place; `report` is told which."""
+    report("merge-constants")
     merge_constants(graph)
     for name, rewrite in OPTIMIZATIONS.items():
         if name not in skip:
+            report(name)
             rewrite(graph, library)
+    report("finish")
     finish(graph, library, fp16)
 
 
