@@ -52,9 +52,10 @@ def peak(path: Path) -> int:
 def test_memory_of_an_import(tmp_path: Path) -> None:
     base = peak(saved(network(24, 8), tmp_path / "small.onnx", False))
     size = 24 * 1024 * 1024 * 4
+    fixed = 32 << 20  # libraries and buffers that a tiny model does not need
     for external in (False, True):
         path = saved(network(24, 1024), tmp_path / f"large{external:d}.onnx", external)
-        assert peak(path) - base < 1.5 * size
+        assert peak(path) - base < 1.5 * size + fixed
     inside, outside = (tmp_path / f"large{i}.slg" for i in (0, 1))
     assert inside.read_bytes() == outside.read_bytes()
 

@@ -38,9 +38,7 @@ def load_external(model: ModelProto, model_path: Path) -> None:
 
 def is_external(message: object) -> TypeGuard[TensorProto]:
     """Whether a message is a tensor whose bytes lie elsewhere."""
-    return (
-        isinstance(message, TensorProto) and message.data_location == TensorProto.EXTERNAL
-    )
+    return isinstance(message, TensorProto) and message.data_location == TensorProto.EXTERNAL
 
 
 def external_bytes(model: ModelProto) -> int:

@@ -33,7 +33,8 @@ def slimmed(content: mmap, own_name: str, least: int) -> bytes:
     """The model, in which initializers of `least` bytes or more are external data of the file
     `own_name`, which is this one. All of it where it is not as expected."""
     try:
-        return b"".join(_Slimmer(content, own_name, least).of(0, len(content), (_GRAPH, _INITIALIZER)))
+        slimmer = _Slimmer(content, own_name, least)
+        return b"".join(slimmer.of(0, len(content), (_GRAPH, _INITIALIZER)))
     except (_NotPlain, IndexError):
         return content[:]
 
