@@ -28,6 +28,7 @@ _TEMPLATE_BUGS = (
     ArithmeticError,
     LookupError,
     AttributeError,
+    NameError,  # of what Jinja makes of 1e999
 )
 TEMPLATE_ERRORS = (jinja2.TemplateError, RecursionError, SpecError, *_TEMPLATE_BUGS)
 _QUOTED = re.compile(r"'([^']+)'")

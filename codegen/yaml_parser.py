@@ -7,7 +7,7 @@ import functools
 import yaml
 
 from codegen.errors import Position, SpecError
-from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence, describe
+from codegen.yaml_nodes import Entry, Mapping, Node, Scalar, Sequence, describe
 
 try:
     from yaml import CSafeLoader as _Loader

@@ -6,58 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.errors import Position, SpecError
+from codegen.yaml_nodes import Entry, Mapping, Node, Scalar, Sequence, describe
+
+__all__ = [
+    "Entry",
+    "Mapping",
+    "Node",
+    "Scalar",
+    "Sequence",
+    "SourceFile",
+    "describe",
+    "read_text",
+    "read_yaml",
+]
 
 _MAX_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """A scalar as written; `quoted` ones are strings whatever they look like."""
-
-    position: Position  # of its first character, after an opening quote
-    text: str
-    quoted: bool
-    one_line: bool  # columns inside `text` are columns in the file
-
-    @property
-    def is_null(self) -> bool:
-        """Whether it stands for nothing: `null`, `~` or empty."""
-        return not self.quoted and self.text in ("", "null", "~", "Null", "NULL")
-
-    def at(self, offset: int) -> Position:
-        """Where character `offset` of the text stands."""
-        return self.position.shifted(offset) if self.one_line else self.position
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """A list."""
-
-    position: Position
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One `key: value` of a map."""
-
-    key: Scalar
-    value: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Mapping:
-    """A map with distinct scalar keys, in the order of the file."""
-
-    position: Position
-    entries: tuple[Entry, ...]
-
-    def get(self, name: str) -> Node | None:
-        """The value of key `name`, if it is there."""
-        return next((e.value for e in self.entries if e.key.text == name), None)
-
-
-Node = Scalar | Sequence | Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +57,3 @@ def read_yaml(source: SourceFile) -> Mapping:
     if not isinstance(node, Mapping):
         raise SpecError.at(node.position, "A map is expected here, not " + describe(node) + ".")
     return node
-
-
-def describe(node: Node) -> str:
-    """What a node is, for messages."""
-    if isinstance(node, Scalar):
-        return "null" if node.is_null else f"'{node.text}'"
-    return "a list" if isinstance(node, Sequence) else "a map"

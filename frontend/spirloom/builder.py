@@ -76,7 +76,9 @@ class Builder:
             key = (x, tuple(dims))
             if key not in self._permuted:
                 self.budget.check(x.shape, x.data.itemsize)
-                self._permuted[key] = self._held(constant(x.name, np.transpose(x.data, key[1])))
+                # Large weights are not copied before they are written.
+                turned = np.transpose(x.data, key[1])
+                self._permuted[key] = self._held(Tensor(x.name, x.dtype, turned.shape, turned))
             return self._permuted[key]
         return self.emit("aten.permute", x=x, dims=tuple(dims))
 

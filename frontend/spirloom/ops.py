@@ -18,6 +18,9 @@ from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
 
 STORED = ROOT / "ops.pickle"  # Spirloom's own operators, in a package: cmake/make_package.py
 
+# The templates of operators that map element to element.
+_ELEMENTWISE = ("unary.glsl.j2", "binary.glsl.j2")
+
 
 class OpError(Exception):
     """A call that no operator can compute; the message says why."""
@@ -77,6 +80,11 @@ class OpLibrary:
     def is_view(self, op: str) -> bool:
         """Whether the operator's output shares the elements of an input."""
         return self._spec(op).view_of is not None
+
+    def is_elementwise(self, op: str) -> bool:
+        """Whether an element of the output depends on those at its place alone, by broadcasting."""
+        kernels = self._ops[op].kernels if op in self._ops else ()
+        return bool(kernels) and all(k.template in _ELEMENTWISE for k in kernels)
 
     def _spec(self, op: str) -> Op:
         if op not in self._ops:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto, TensorProto
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import merge_constants
@@ -219,6 +219,55 @@ def test_permutations_join_and_vanish(library: OpLibrary, tmp_path: Path) -> Non
     check(model(nodes, {"x": (2, 3, 4)}), library, tmp_path, ["aten.relu"], random(2, 3, 4))
 
 
+def channels_last(x: str, y: str, conv: str) -> list[NodeProto]:
+    """A convolution as models of channels last have it: between two permutations."""
+    return [
+        node("Transpose", x, f"{conv}_in", perm=[0, 3, 1, 2]),
+        node("Conv", f"{conv}_in {conv}", f"{conv}_out", pads=[1, 1, 1, 1]),
+        node("Transpose", f"{conv}_out", y, perm=[0, 2, 3, 1]),
+    ]
+
+
+def test_permutations_between_layers_vanish(library: OpLibrary, tmp_path: Path) -> None:
+    """Through a bias, an activation, a gate and a residual sum."""
+    nodes = [
+        *channels_last("x", "a", "w"),
+        node("Add", "a bias", "b"),
+        node("HardSwish", "b", "c"),
+        *channels_last("c", "d", "v"),
+        node("Sigmoid", "d", "e"),
+        node("Mul", "e scale", "f"),
+        node("Add", "f c"),
+    ]
+    constants = {
+        "w": random(5, 3, 3, 3, seed=1),
+        "v": random(5, 5, 3, 3, seed=2),
+        "bias": random(5, seed=3),
+        "scale": random(7, 5, seed=4),
+    }
+    made = model(nodes, {"x": (2, 6, 7, 3)}, constants, opset=14)
+    graph = imported(made, library, tmp_path)
+    assert ops(graph).count("aten.permute") == 2
+    assert ops(graph)[:2] == ["aten.permute", "aten.convolution"]
+    assert library.arg(graph.nodes[1], "bias") is not None
+    plain = imported(made, library, tmp_path, optimized=False)
+    assert ops(plain).count("aten.permute") == 4
+    x = random(2, 6, 7, 3)
+    np.testing.assert_allclose(compute(graph, x), compute(plain, x), rtol=1e-5, atol=1e-5)
+
+
+def test_permutations_that_others_read_stay(library: OpLibrary, tmp_path: Path) -> None:
+    nodes = [
+        node("Transpose", "x", "a", perm=[1, 0]),
+        node("Softmax", "a", "s"),
+        node("Sigmoid", "a", "b"),
+        node("MatMul", "s b"),
+    ]
+    graph = imported(model(nodes, {"x": (3, 3)}, opset=14), library, tmp_path)
+    assert graph.nodes[0].op == "aten.permute"
+    assert ops(graph).count("aten.permute") == 1
+
+
 def test_permutation_of_ones_is_a_view(library: OpLibrary) -> None:
     x = Tensor("x", DType.F32, (2, 1, 3))
     y = Tensor("y", DType.F32, (1, 2, 3))
@@ -318,6 +367,29 @@ def test_large_weight_is_split(library: OpLibrary, tmp_path: Path, layer: str, b
     assert [library.arg(n, "activation") for n in graph.nodes[:3]] == [8, 8, 8]
     assert graph.nodes[-1].outputs[0] is graph.outputs[0]
     np.testing.assert_allclose(compute(graph, random(*shape)), whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("index", [(2, 3), ()])
+def test_large_table_is_cut_as_the_layer_it_is_tied_to(
+    library: OpLibrary, tmp_path: Path, index: tuple[int, ...]
+) -> None:
+    """Language models read the words they know from the table that they make scores with."""
+    table = random(77, 8)
+    nodes = [
+        node("Gather", "w i", "e"),
+        node("Transpose", "w", "t", perm=[1, 0]),
+        node("MatMul", "e t"),
+    ]
+    made = model(nodes, {"i": index}, {"w": table}, dtype=TensorProto.INT32)
+    made.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    graph = imported(made, library, tmp_path)
+    split_weights(graph, library, largest=36 * 8 * 4)
+    merge_constants(graph)
+    large = [t for t in graph.tensors() if t.data is not None and t.data.size > 77]
+    assert sorted(t.shape[0] for t in large) == [13, 32, 32], "each part is stored once"
+    words = np.random.default_rng(1).permutation(np.array([0, 31, 32, 64, -1, -50]))
+    words = words[: int(np.prod(index))].reshape(index).astype(np.int32)
+    np.testing.assert_allclose(compute(graph, words), table[words] @ table.T, rtol=1e-5, atol=1e-5)
 
 
 def test_weight_that_fits_or_cannot_be_cut_stays(library: OpLibrary, tmp_path: Path) -> None:

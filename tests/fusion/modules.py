@@ -89,6 +89,18 @@ def rearranged(x: Any) -> Any:
     return y.relu().squeeze(1).flatten(1)
 
 
+def rotated(x: Any) -> Any:
+    """A rotary embedding, spelled with halves."""
+    angles = torch.arange(x.shape[-2])[:, None] * torch.tensor([1.0, 0.1, 1.0, 0.1])
+    return x * angles.cos() + torch.cat((-x[..., 2:], x[..., :2]), -1) * angles.sin()
+
+
+def channels_last(function: Callable[[Any], Any]) -> nn.Module:
+    """The function between two layers, of channels in the last dimension."""
+    between = Calls(lambda x: function(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
+    return nn.Sequential(nn.Conv2d(6, 5, 3), between, nn.Conv2d(5, 6, 1))
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """`fused` is an op that more of is there with the pass, `plain` one that fewer of is there."""
@@ -191,6 +203,27 @@ CASES = {
             nn.Sequential(nn.ZeroPad2d(1), nn.AvgPool2d(3, stride=2)),
         ),
         "aten.constant_pad_nd",
+    ),
+    "rotary": Case(
+        "fuse-rotary",
+        lambda: Calls(rotated),
+        "aten.cat",
+        "spirloom.rotary_embedding",
+        shape=(2, 3, 7, 4),
+    ),
+    "swiglu": Case(
+        "fuse-gates",
+        lambda: Calls(lambda x: nn.functional.silu(x) * x.tanh()),
+        "aten.silu",
+        "spirloom.swiglu",
+    ),
+    "softsign": Case("fuse-gates", lambda: Calls(lambda x: x / (1 + x.abs())), "aten.abs"),
+    "permutations": Case(
+        "move-permutations",
+        lambda: Parallel(
+            channels_last(lambda x: x.sigmoid() * 2), channels_last(lambda x: (x.exp() + x).relu())
+        ),
+        "aten.permute",
     ),
     "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),
 }

@@ -1,4 +1,4 @@
-"""spirloom-run: integers of any width as inputs, and the bounds a graph was made for."""
+"""spirloom-run: integers and floats of any width as inputs, and those made within bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.tools.programs import Program
+from tests.tools.programs import AddModel, Program
 
 WIDE = [np.int64, np.uint64, np.uint32, np.int16, np.uint16]
 
@@ -46,3 +46,47 @@ def test_numbers_beyond_int32(spirloom_run: Program, places_model: Path) -> None
     assert "Element 2 (-2147483649) does not fit int32" in message
     message = run(spirloom_run, places_model, 1 << 63, 1, 2, dtype=np.uint64)
     assert "Element 0 (9223372036854775808) does not fit int32" in message
+
+
+def test_float64_is_rounded(spirloom_run: Program, add_model: AddModel) -> None:
+    numbers = np.array([[0.1, 1 / 3, np.nan], [np.inf, -1e300, 0]])
+    message = spirloom_run(*add_model.with_a(numbers)).stderr
+    assert "Element 4 (-1" in message
+    assert "does not fit float32" in message
+    numbers[1, 1] = 1e-300
+    np.save(add_model.folder / "b.npy", np.zeros((2, 3)))
+    out = add_model.folder / "out"
+    done = spirloom_run(*add_model.with_a(numbers), "--output-dir", out)
+    assert done.returncode == 0, done.stderr
+    (written,) = out.glob("*.npy")
+    np.testing.assert_array_equal(np.load(written), numbers.astype(np.float32))
+
+
+def test_random_inputs_lie_within_bounds(spirloom_run: Program, places_model: Path) -> None:
+    folder = places_model.parent
+    found = []
+    for seed in range(20):
+        done = spirloom_run(places_model, "--output-dir", folder, "--random", str(seed))
+        assert done.returncode == 0, done.stderr
+        found.append(np.load(folder / "y.npy") // 2)
+    every = np.concatenate(found)
+    assert every.min() >= 0
+    assert every.max() <= 9
+    assert len(set(every)) > 5
+    done = spirloom_run(places_model, "--output-dir", folder, "--random")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(folder / "y.npy") // 2, found[0])
+
+
+def test_random_inputs_stand_beside_given_ones(spirloom_run: Program, add_model: AddModel) -> None:
+    np.save(add_model.folder / "a.npy", np.full((2, 3), 100, np.float32))
+    out = add_model.folder / "out"
+    given = f"a={add_model.folder / 'a.npy'}"
+    done = spirloom_run(add_model.model, "--input", given, "--output-dir", out, "--random", "7")
+    assert done.returncode == 0, done.stderr
+    (written,) = out.glob("*.npy")
+    off = np.load(written) - 100
+    assert (np.abs(off) <= 1).all()
+    assert np.unique(off).size == 6
+    done = spirloom_run(add_model.model, "--input", given)
+    assert "--input b=FILE.npy, or --random." in done.stderr

@@ -62,8 +62,8 @@ TEST(Npy, RefusesWhatTensorsCannotHold) {
   };
   EXPECT_THAT(error("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", 8),
               HasSubstr("'>f4' is big-endian"));
-  EXPECT_THAT(error("{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", 16),
-              HasSubstr("'<f8' is not one of"));
+  EXPECT_THAT(error("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }", 16),
+              HasSubstr("'<c8' is not one of"));
   EXPECT_THAT(error("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", 16),
               HasSubstr("'|O' is not one of"));
   EXPECT_THAT(error("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }", 8),

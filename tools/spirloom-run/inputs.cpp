@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "runtime/graph/file/graph.h"
 #include "tools/spirloom-run/narrow.h"
+#include "tools/spirloom-run/random.h"
 
 namespace spirloom::run {
 namespace {
@@ -40,7 +42,8 @@ Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& 
 }  // namespace
 
 Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
-                                      std::span<const NamedFile> files, bool sizes_vary) {
+                                      std::span<const NamedFile> files, bool sizes_vary,
+                                      std::optional<uint64_t> seed) {
   std::vector<std::optional<Array>> arrays(wanted.size());
   for (const NamedFile& file : files) {
     const auto found = std::find_if(wanted.begin(), wanted.end(), [&](const TensorInfo& input) {
@@ -55,10 +58,12 @@ Result<std::vector<Array>> ReadInputs(std::span<const TensorInfo> wanted,
     SPIRLOOM_TRY(CheckArray(*found, file, *array, sizes_vary));
   }
   std::vector<Array> result;
+  std::mt19937_64 generator(seed.value_or(0));
   for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!arrays[i] && seed) arrays[i] = RandomArray(wanted[i], generator);
     if (!arrays[i]) {
       return Wrong("Input " + graph::Quote(wanted[i].name) + " is missing: add --input " +
-                   wanted[i].name + "=FILE.npy." + ListOf(wanted));
+                   wanted[i].name + "=FILE.npy, or --random." + ListOf(wanted));
     }
     result.push_back(std::move(*arrays[i]));
   }

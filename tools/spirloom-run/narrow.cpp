@@ -1,5 +1,6 @@
 #include "tools/spirloom-run/narrow.h"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -37,6 +38,24 @@ Result<std::vector<std::byte>> Narrow(std::span<const std::byte> data) {
   return result;
 }
 
+Result<std::vector<std::byte>> RoundToFloat32(std::span<const std::byte> data) {
+  constexpr double kGreatest = std::numeric_limits<float>::max();
+  std::vector<std::byte> result(data.size() / sizeof(double) * sizeof(float));
+  std::string wrong;
+  ForEach<double>(data, [&](size_t i, double number) {
+    if (std::isfinite(number) && std::abs(number) > kGreatest) {
+      wrong = "Element " + std::to_string(i) + " (" + std::to_string(number) +
+              ") does not fit float32, in which float64 is computed.";
+      return false;
+    }
+    const auto rounded = static_cast<float>(number);
+    std::memcpy(result.data() + i * sizeof(rounded), &rounded, sizeof(rounded));
+    return true;
+  });
+  if (!wrong.empty()) return Status(StatusCode::kInvalidFile, std::move(wrong));
+  return result;
+}
+
 template <typename T>
 Status Check(std::span<const std::byte> data, int64_t least, int64_t greatest) {
   std::string wrong;
@@ -56,31 +75,34 @@ Status Check(std::span<const std::byte> data, int64_t least, int64_t greatest) {
 
 }  // namespace
 
-size_t ElementSize(WideInt type) {
+size_t ElementSize(WideType type) {
   switch (type) {
-    case WideInt::kInt64:
-    case WideInt::kUint64:
+    case WideType::kInt64:
+    case WideType::kUint64:
+    case WideType::kFloat64:
       return 8;
-    case WideInt::kUint32:
+    case WideType::kUint32:
       return 4;
-    case WideInt::kInt16:
-    case WideInt::kUint16:
+    case WideType::kInt16:
+    case WideType::kUint16:
       break;
   }
   return 2;
 }
 
-Result<std::vector<std::byte>> NarrowToInt32(std::span<const std::byte> data, WideInt type) {
+Result<std::vector<std::byte>> Narrowed(std::span<const std::byte> data, WideType type) {
   switch (type) {
-    case WideInt::kInt64:
+    case WideType::kInt64:
       return Narrow<int64_t>(data);
-    case WideInt::kUint64:
+    case WideType::kUint64:
       return Narrow<uint64_t>(data);
-    case WideInt::kUint32:
+    case WideType::kUint32:
       return Narrow<uint32_t>(data);
-    case WideInt::kInt16:
+    case WideType::kInt16:
       return Narrow<int16_t>(data);
-    case WideInt::kUint16:
+    case WideType::kFloat64:
+      return RoundToFloat32(data);
+    case WideType::kUint16:
       break;
   }
   return Narrow<uint16_t>(data);

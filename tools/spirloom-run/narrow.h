@@ -12,15 +12,15 @@
 
 namespace spirloom::run {
 
-// Integers that tensors do not have, for which int32 stands in.
-enum class WideInt : uint8_t { kInt64, kUint64, kUint32, kInt16, kUint16 };
+// Numbers that tensors do not have, for which int32 stands in, and float32 for the last.
+enum class WideType : uint8_t { kInt64, kUint64, kUint32, kInt16, kUint16, kFloat64 };
 
 // In bytes.
-size_t ElementSize(WideInt type);
+size_t ElementSize(WideType type);
 
-// The same numbers as int32. Fails with kInvalidFile naming the first that does not fit. `data`
-// holds whole elements.
-Result<std::vector<std::byte>> NarrowToInt32(std::span<const std::byte> data, WideInt type);
+// The same numbers as int32; float64 rounded to float32. Fails with kInvalidFile naming the first
+// that does not fit. `data` holds whole elements.
+Result<std::vector<std::byte>> Narrowed(std::span<const std::byte> data, WideType type);
 
 // Fails with kInvalidArgument naming the first number below `least` or above `greatest`. Halves and
 // bools have no bounds.

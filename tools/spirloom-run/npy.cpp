@@ -24,11 +24,11 @@ constexpr size_t kMaxRankRead = 32;  // NumPy's own limit
 struct TypeName {
   std::string_view descr;
   DType dtype;
-  std::optional<WideInt> wide = std::nullopt;  // what is stored, if not the dtype itself
+  std::optional<WideType> wide = std::nullopt;  // what is stored, if not the dtype itself
 };
 
 // The first name of each dtype is the one that is written.
-constexpr std::array<TypeName, 14> kTypes{{{"<f4", DType::kF32},
+constexpr std::array<TypeName, 15> kTypes{{{"<f4", DType::kF32},
                                            {"<f2", DType::kF16},
                                            {"<i4", DType::kI32},
                                            {"|i1", DType::kI8},
@@ -37,11 +37,12 @@ constexpr std::array<TypeName, 14> kTypes{{{"<f4", DType::kF32},
                                            {"<i1", DType::kI8},
                                            {"<u1", DType::kU8},
                                            {"<b1", DType::kB8},
-                                           {"<i8", DType::kI32, WideInt::kInt64},
-                                           {"<u8", DType::kI32, WideInt::kUint64},
-                                           {"<u4", DType::kI32, WideInt::kUint32},
-                                           {"<i2", DType::kI32, WideInt::kInt16},
-                                           {"<u2", DType::kI32, WideInt::kUint16}}};
+                                           {"<i8", DType::kI32, WideType::kInt64},
+                                           {"<u8", DType::kI32, WideType::kUint64},
+                                           {"<u4", DType::kI32, WideType::kUint32},
+                                           {"<i2", DType::kI32, WideType::kInt16},
+                                           {"<u2", DType::kI32, WideType::kUint16},
+                                           {"<f8", DType::kF32, WideType::kFloat64}}};
 
 Status Invalid(std::string message) { return Status(StatusCode::kInvalidFile, std::move(message)); }
 
@@ -195,7 +196,7 @@ Result<TypeName> FindType(const std::string& descr) {
   if (!descr.empty() && descr[0] == '>') {
     return Invalid("Element type " + quoted + " is big-endian; save the array little-endian.");
   }
-  return Invalid("Element type " + quoted + " is not one of float32, float16, integers, bool.");
+  return Invalid("Element type " + quoted + " is not one of floats, integers, bool.");
 }
 
 Result<size_t> ByteSize(size_t element_size, const Shape& shape) {
@@ -232,7 +233,7 @@ Result<Array> ParseNpy(std::span<const std::byte> file) {
                    " takes " + std::to_string(size) + ".");
   }
   if (type.wide) {
-    SPIRLOOM_TRY_ASSIGN(array.bytes, NarrowToInt32(data, *type.wide));
+    SPIRLOOM_TRY_ASSIGN(array.bytes, Narrowed(data, *type.wide));
   } else {
     array.bytes.assign(data.begin(), data.end());
   }

@@ -21,8 +21,8 @@ struct Array {
 
 // Parses a whole .npy file, format versions 1 to 3. Nothing in it is trusted. Fails with
 // kInvalidFile for a malformed or truncated file, a big-endian or column-major (Fortran order)
-// array, or an element type that tensors do not have. Other integers become int32 if all of them
-// fit.
+// array, or an element type that tensors do not have. Other integers become int32 and
+// float64 becomes float32 if all numbers fit.
 Result<Array> ParseNpy(std::span<const std::byte> file);
 
 // Reads the file at `path`; errors name it.

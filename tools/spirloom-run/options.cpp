@@ -9,6 +9,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Examples:
   spirloom-run digits.slg --input image=images.npy --output-dir out
+  spirloom-run net.slg --random --warmup 3 --repeat 20
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
 
@@ -73,6 +74,13 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
       ->option_text("NAME=FILE.npy")
       ->take_all()
       ->allow_extra_args(false);
+  uint64_t seed = 0;
+  const CLI::Option* random =
+      app.add_option("--random", seed,
+                     "Make the inputs that are not given, within their bounds; equal seeds make "
+                     "equal ones (default 0). Stands behind FILE")
+          ->option_text("[SEED]")
+          ->expected(0, 1);
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; made if absent")
       ->option_text("DIR");
@@ -118,6 +126,7 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
+    if (*random) options.random = seed;
     options.storage = storages.at(storage);
     if (options.model.empty() && !options.list_devices) throw CLI::RequiredError("model");
   } catch (const CLI::ParseError& error) {

@@ -19,8 +19,9 @@ struct NamedFile {
 struct Options {
   std::string model;
   std::vector<NamedFile> inputs;
-  std::string output_dir;  // empty: outputs are not written
-  int repeat = 0;          // timed runs after the first and the warm-up
+  std::optional<uint64_t> random;  // the seed of inputs that are not given
+  std::string output_dir;          // empty: outputs are not written
+  int repeat = 0;                  // timed runs after the first and the warm-up
   int warmup = 0;
   std::string device;
   Storage storage = Storage::kAuto;

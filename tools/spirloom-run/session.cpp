@@ -78,7 +78,7 @@ std::vector<Shape> ShapesOf(std::span<const Array> arrays) {
 Result<std::vector<Array>> TakeInputs(const Options& options, Model& model) {
   const bool sizes_vary = !model.symbols().empty();
   SPIRLOOM_TRY_ASSIGN(std::vector<Array> inputs,
-                      ReadInputs(model.inputs(), options.inputs, sizes_vary));
+                      ReadInputs(model.inputs(), options.inputs, sizes_vary, options.random));
   if (sizes_vary) SPIRLOOM_TRY(model.Resize(ShapesOf(inputs)));
   return inputs;
 }

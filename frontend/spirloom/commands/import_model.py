@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
         help="import an ONNX model or an exported program of PyTorch",
-        description="Imports an ONNX model (opset 1 to 22) or an archive of torch.export.save, and "
+        description="Imports an ONNX model (opset 1 to 23) or an archive of torch.export.save, and "
         "writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -122,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.onnx.importer import import_model
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS, optimize
+    from spirloom.progress import Progress
     from spirloom.torch.archive import is_archive
     from spirloom.varying.generalize import generalize
 
@@ -147,14 +148,17 @@ def run(arguments: argparse.Namespace) -> int:
             fixed,
             arguments.float64_as_float32,
             max(arguments.constants_limit, 0) << 20,
+            progress,
         )
-        optimize(graph, library, fp16=arguments.fp16, skip=skipped)
+        optimize(graph, library, fp16=arguments.fp16, skip=skipped, report=progress)
         for tensor in graph.tensors():
             tensor.storage = storage
         return graph
 
-    graph = generalize(make, symbols, library) if symbols else make({})
-    graph_file.save(graph, arguments.output, arguments.external_data)
+    with Progress(str(arguments.model)) as progress:
+        graph = generalize(make, symbols, library) if symbols else make({})
+        progress("writing")
+        graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
     return 0
 

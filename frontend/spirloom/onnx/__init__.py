@@ -1,1 +1,1 @@
-"""The ONNX importer: opsets 1 to 22 of the default domain."""
+"""The ONNX importer: opsets 1 to 23 of the default domain, and operators of com.microsoft."""

@@ -4,28 +4,67 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from math import prod
+from mmap import ACCESS_READ, mmap
 from pathlib import Path, PurePosixPath
+from typing import Any, TypeGuard
 
+import numpy as np
 from onnx import ModelProto, TensorProto
 
 from codegen.regular_file import open_regular
 from spirloom.errors import ImportFailure
+from spirloom.ir import Array
 from spirloom.onnx.messages import messages
 
 # Tensors may share bytes, but a small file does not become a huge model.
 _MOST_READS = 8
 
 
+# Such tensors stay in their files, of which the system reads what is used.
+LEAST_MAPPED = 1 << 16
+
+
 def load_external(model: ModelProto, model_path: Path) -> None:
-    """Moves the bytes of such tensors into them. Raises ImportFailure."""
+    """Moves the bytes of small ones into them; what others state is checked, and made absolute.
+
+    Raises ImportFailure.
+    """
     read: Counter[Path] = Counter()
     for tensor in messages(model):
-        if isinstance(tensor, TensorProto) and tensor.data_location == TensorProto.EXTERNAL:
+        if is_external(tensor):
             _load(tensor, model_path, read)
 
 
+def is_external(message: object) -> TypeGuard[TensorProto]:
+    """Whether a message is a tensor whose bytes lie elsewhere."""
+    return isinstance(message, TensorProto) and message.data_location == TensorProto.EXTERNAL
+
+
+def external_bytes(model: ModelProto) -> int:
+    """How many bytes the tensors have that stay in their files."""
+    return sum(int(_entries(t)["length"]) for t in messages(model) if is_external(t))
+
+
+def mapped(tensor: TensorProto, dtype: np.dtype[Any]) -> Array:
+    """The elements of an external tensor as they lie in its file. Raises ValueError, OSError."""
+    entries = _entries(tensor)
+    length = int(entries["length"])
+    if length != prod(tensor.dims) * dtype.itemsize:
+        raise ValueError(f"it has {length} bytes of the shape {list(tensor.dims)} of {dtype}")
+    with open_regular(Path(entries["location"])) as stream:
+        whole = mmap(stream.fileno(), 0, access=ACCESS_READ)
+    little = dtype.newbyteorder("<")
+    flat = np.frombuffer(whole, little, prod(tensor.dims), int(entries["offset"]))
+    return flat.reshape(tuple(tensor.dims))
+
+
+def _entries(tensor: TensorProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in tensor.external_data}
+
+
 def _load(tensor: TensorProto, model_path: Path, read: Counter[Path]) -> None:
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries = _entries(tensor)
     what = f"Tensor '{tensor.name}' of {model_path}"
     path = model_path.parent / _location(entries.get("location", ""), what)
     try:
@@ -46,6 +85,9 @@ def _load(tensor: TensorProto, model_path: Path, read: Counter[Path]) -> None:
                     f"{what} is stored in {path}, whose {size} bytes the model takes more than "
                     f"{_MOST_READS} times."
                 )
+            if length >= LEAST_MAPPED:
+                _state(tensor, location=str(path), offset=str(offset), length=str(length))
+                return
             stream.seek(offset)
             tensor.raw_data = stream.read(length)
     except OSError as error:
@@ -55,6 +97,12 @@ def _load(tensor: TensorProto, model_path: Path, read: Counter[Path]) -> None:
         ) from error
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
+
+
+def _state(tensor: TensorProto, **entries: str) -> None:
+    del tensor.external_data[:]
+    for key, value in entries.items():
+        tensor.external_data.add(key=key, value=value)
 
 
 def _location(stated: str, what: str) -> PurePosixPath:

@@ -10,6 +10,7 @@ from onnx import ModelProto
 
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import dtype_of
+from spirloom.onnx.external_data import is_external
 
 # Run apart, because ONNX's shape inference crashes on some damaged models.
 _PROGRAM = """
@@ -68,6 +69,9 @@ def _with_input_shapes(model: ModelProto, inputs: list[Tensor]) -> ModelProto:
     for tensor in copy.graph.initializer:
         if tensor.ByteSize() > _MAX_CONSTANT_BYTES:
             tensor.ClearField("raw_data")
+        if is_external(tensor):
+            tensor.ClearField("data_location")
+            tensor.ClearField("external_data")
     shapes = {tensor.name: tensor.shape for tensor in inputs}
     for info in copy.graph.input:
         dims = info.type.tensor_type.shape.dim

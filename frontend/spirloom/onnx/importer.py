@@ -19,6 +19,7 @@ from spirloom.onnx import folders, ops, reader, refused, sequences
 from spirloom.onnx.arity import check_arity
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control import CONTROL
+from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.float64 import to_float32
 from spirloom.onnx.fold import FOLDERS, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
@@ -26,10 +27,11 @@ from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.narrowing import Narrowing
 from spirloom.onnx.old_forms import modern_inputs
 from spirloom.onnx.sequences import Held
-from spirloom.onnx.table import CONVERTERS
+from spirloom.onnx.table import CONVERTERS, converter_name
 from spirloom.onnx.terms import Unsupported, Value
 from spirloom.onnx.values import Unknown, Values
 from spirloom.ops import OpError, OpLibrary
+from spirloom.progress import Report, silent
 
 # These modules fill the tables when they are imported.
 assert ops and folders
@@ -46,19 +48,21 @@ def import_model(
     fixed: Mapping[str, Array] | None = None,
     float64_as_float32: bool = False,
     constants_limit: int = DEFAULT_EXTRA,
+    report: Report = silent,
 ) -> Graph:
     """The graph of an ONNX file, as written, before any pass. Raises ImportFailure.
 
     Inputs in `fixed` become constants of that value. Unless `float64_as_float32`, what float32
     cannot compute as float64 does is refused. Constants that are computed may take
-    `constants_limit` bytes beyond TIMES_THE_MODEL times what the model takes.
+    `constants_limit` bytes beyond TIMES_THE_MODEL times what the model takes. `report` is told how
+    far the import is.
     """
     model = reader.read_model(path)
     fix_inputs(model, fixed or {})
     if float64_as_float32:
         to_float32(model)
-    budget = Budget(model.ByteSize(), constants_limit)
-    return _Importer(path, model, library, shapes, budget).run()
+    budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
+    return _Importer(path, model, library, shapes, budget, report).run()
 
 
 def supported_ops() -> list[str]:
@@ -69,8 +73,15 @@ def supported_ops() -> list[str]:
 
 class _Importer:
     def __init__(
-        self, path: Path, model: ModelProto, library: OpLibrary, shapes: Shapes, budget: Budget
+        self,
+        path: Path,
+        model: ModelProto,
+        library: OpLibrary,
+        shapes: Shapes,
+        budget: Budget,
+        report: Report,
     ) -> None:
+        self._report = report
         self._path = path
         self._model = model
         self._opset = reader.opset_version(model)
@@ -101,6 +112,7 @@ class _Importer:
         for node in nodes:
             self._builder.name = node.name or f"{node.op_type}_{self._count}"
             self._count += 1
+            self._report(f"node {self._count} of {max(self._count, len(self._model.graph.node))}")
             if self._count > MAX_NODES:
                 raise ImportFailure(
                     f"{self._path} has over {MAX_NODES} nodes, functions and loops written out."
@@ -140,11 +152,10 @@ class _Importer:
                 self._budget.hold(result)
 
     def _has_converter(self, node: NodeProto) -> bool:
-        ours = node.domain in reader.DEFAULT_DOMAINS and (
-            node.op_type in CONVERTERS or node.op_type in FOLDERS or node.op_type in CONTROL
-        )
+        name = converter_name(node)
+        known = name in CONVERTERS or name in FOLDERS or name in CONTROL
         own = self._builder.library.has(f"{node.domain}.{node.op_type}")
-        return ours or own or self._functions.defines(node)
+        return known or own or self._functions.defines(node)
 
     def _results(self, node: NodeProto, given: list[Held | None]) -> Sequence[Held | None]:
         ours = node.domain in reader.DEFAULT_DOMAINS
@@ -165,7 +176,16 @@ class _Importer:
             return fold(ctx, arrays)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
-        result = CONVERTERS[node.op_type](ctx)
+        return self._converted(ctx)
+
+    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[Held | None]:
+        """The results of a node of another domain; what the model defines itself goes first."""
+        if converter_name(node) in CONVERTERS and not self._functions.defines(node):
+            return self._converted(self._context(node, inputs))
+        return self._call(node, inputs)
+
+    def _converted(self, ctx: NodeContext) -> Sequence[Held | None]:
+        result = CONVERTERS[converter_name(ctx.node)](ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
         return [*self._narrowing.follow(ctx, results)]
 

@@ -10,6 +10,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 from spirloom import interval
+from spirloom.bounds import arithmetic
 from spirloom.bounds.facts import Facts
 from spirloom.bounds.wide import exact_interval, is_wide, narrow_type
 from spirloom.errors import ImportFailure
@@ -42,6 +43,11 @@ _INDEX_INPUTS = {
 }
 # Of these, the numbers pick along one axis of input 0.
 _ALONG_AXIS = ("Gather", "GatherElements", "Scatter", "ScatterElements")
+# (domain, operator, place of the input) → the input whose rows it picks, from the first.
+_INDEXED_ROWS = {
+    ("", "RotaryEmbedding", 3): 1,
+    ("com.microsoft", "RotaryEmbedding", 1): 2,
+}
 # What gives the numbers of its input 0, all of them and no others.
 _KEEPING = ("Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Tile", "Transpose", "Unsqueeze")
 # What asks for nothing but the shape: the type does not matter.
@@ -100,7 +106,10 @@ def _uses_as_index(name: str, graph: GraphProto) -> Iterator[Interval]:
     for same in names:
         for node, place in _uses(same, graph):
             target = _cast_target(node)
-            if (node.op_type, place) in _INDEX_INPUTS:
+            rows = _INDEXED_ROWS.get((node.domain, node.op_type, place))
+            if rows is not None and rows < len(node.input):
+                yield arithmetic.below(*_constant_shape(node.input[rows], graph)[:1] or [1 << 31])
+            elif (node.op_type, place) in _INDEX_INPUTS:
                 yield _places(node, graph)
             elif target in _SMALL_TYPES:
                 yield interval.of_type(_SMALL_TYPES[target])

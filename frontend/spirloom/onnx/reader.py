@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 import warnings
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError, Message
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 from codegen.regular_file import open_regular
 from spirloom.errors import ImportFailure
-from spirloom.onnx.external_data import load_external
+from spirloom.onnx.external_data import LEAST_MAPPED, is_external, load_external
 from spirloom.onnx.messages import items_of, messages
 from spirloom.onnx.other_formats import advice
+from spirloom.onnx.slim import slimmed
 
 MIN_OPSET = 1
-MAX_OPSET = 22
+MAX_OPSET = 23
 DEFAULT_DOMAINS = ("", "ai.onnx")
+
+# ONNX Runtime writes this one of its own operators as if it were ONNX's.
+_RUNTIME_DOMAIN = "com.microsoft"
+_RUNTIME_OPS = ("SimplifiedLayerNormalization",)
 
 # What Protocol Buffers read.
 _GREATEST_MODEL = (1 << 31) - 1
@@ -27,7 +33,7 @@ _CHECKER_LIMIT = (1 << 31) - (1 << 20)
 
 
 def read_model(path: Path) -> ModelProto:
-    """The model, all tensors in memory. Raises ImportFailure naming what is wrong."""
+    """The model; large tensors are external. Raises ImportFailure naming what is wrong."""
     content = _content(path)
     model = ModelProto()
     try:
@@ -51,19 +57,24 @@ def read_model(path: Path) -> ModelProto:
             f"{path} uses ONNX opset {opset}; Spirloom reads {MIN_OPSET} to {MAX_OPSET}. "
             "Export it again with another opset_version."
         )
+    _name_domains(model)
     load_external(model, path)
     _check(model, path, opset)
     return model
 
 
 def _content(path: Path) -> bytes:
+    """The file, in which large weights are external data of itself."""
     try:
         with open_regular(path) as stream:
             if os.fstat(stream.fileno()).st_size > _GREATEST_MODEL:
                 raise ImportFailure(
                     f"{path} is no ONNX model: those have less than 2 GiB, and external data."
                 )
-            return stream.read()
+            if os.fstat(stream.fileno()).st_size < LEAST_MAPPED:
+                return stream.read()
+            with mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+                return slimmed(content, path.name, LEAST_MAPPED)
     except OSError as error:
         raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
 
@@ -72,6 +83,15 @@ def opset_version(model: ModelProto) -> int:
     """The version of the default operator set."""
     versions = [o.version for o in model.opset_import if o.domain in DEFAULT_DOMAINS]
     return max(versions, default=1)
+
+
+def _name_domains(model: ModelProto) -> None:
+    """Gives nodes that ONNX does not define the domain that does."""
+    nodes = [n for n in model.graph.node if n.op_type in _RUNTIME_OPS]
+    for node in nodes:
+        node.domain = _RUNTIME_DOMAIN
+    if nodes and all(o.domain != _RUNTIME_DOMAIN for o in model.opset_import):
+        model.opset_import.add(domain=_RUNTIME_DOMAIN, version=1)
 
 
 def _text_is_valid(message: Message) -> bool:
@@ -95,12 +115,18 @@ def _check(model: ModelProto, path: Path, opset: int) -> None:
     for info in shapeless:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
+    elsewhere = [t for t in messages(model) if is_external(t)]
+    for tensor in elsewhere:  # which is checked already
+        tensor.data_location, tensor.raw_data = TensorProto.DEFAULT, b"\0"
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         reason = str(error).strip().splitlines()[0]
         raise ImportFailure(f"{path} is not a valid ONNX model: {reason}") from error
     finally:
+        for tensor in elsewhere:
+            tensor.data_location = TensorProto.EXTERNAL
+            tensor.ClearField("raw_data")
         for info in shapeless:
             if info.type.HasField("tensor_type"):
                 info.type.tensor_type.ClearField("shape")

@@ -8,6 +8,8 @@ import numpy as np
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 from spirloom.ir import Array
+from spirloom.onnx.dtypes import numpy_type
+from spirloom.onnx.external_data import is_external, mapped
 from spirloom.onnx.terms import Unsupported
 
 
@@ -17,8 +19,10 @@ def array_of(tensor: TensorProto, what: str) -> Array:
     ONNX's library says in many ways that type, shape and bytes do not fit each other.
     """
     try:
+        if is_external(tensor):
+            return mapped(tensor, numpy_type(tensor.data_type))
         return np.asarray(numpy_helper.to_array(tensor))
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, OSError) as error:
         raise Unsupported(f"{what} is damaged: {error}") from error
 
 

@@ -16,9 +16,11 @@ from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
+from spirloom.passes.permutations import move_permutations
 from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.views import simplify_views
+from spirloom.progress import Report, silent
 
 # What makes a graph faster, in order; each can be left out.
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
@@ -28,6 +30,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-patterns": fuse_patterns,
     "fuse-layer-norm": fuse_layer_norm,
     "fuse-rotary": fuse_rotary,
+    "move-permutations": move_permutations,
     "fuse-bias": fuse_bias,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
@@ -37,13 +40,20 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
 
 
 def optimize(
-    graph: Graph, library: OpLibrary, fp16: bool = False, skip: Collection[str] = ()
+    graph: Graph,
+    library: OpLibrary,
+    fp16: bool = False,
+    skip: Collection[str] = (),
+    report: Report = silent,
 ) -> None:
-    """Applies every pass but those to skip, in place."""
+    """Applies every pass but those to skip, in place; `report` is told which."""
+    report("merge-constants")
     merge_constants(graph)
     for name, rewrite in OPTIMIZATIONS.items():
         if name not in skip:
+            report(name)
             rewrite(graph, library)
+    report("finish")
     finish(graph, library, fp16)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from spirloom.constants_file import bytes_of
 from spirloom.ir import Graph, Tensor
 from spirloom.passes.rewrite import replace_tensors
 
@@ -21,13 +22,15 @@ def remove_dead_nodes(graph: Graph) -> None:
 
 def merge_constants(graph: Graph) -> None:
     """Makes constants of equal type, shape and bytes one."""
-    first: dict[tuple[str, tuple[int, ...], bytes], Tensor] = {}
+    first: dict[tuple[str, tuple[int, ...], bool, bytes], Tensor] = {}
     mapping: dict[Tensor, Tensor] = {}
     for tensor in graph.tensors():
         if tensor.data is None:
             continue
-        digest = hashlib.blake2b(tensor.data.tobytes(), digest_size=32).digest()
-        kept = first.setdefault((tensor.dtype, tensor.shape, digest), tensor)
+        turned = tensor.data.flags.f_contiguous and not tensor.data.flags.c_contiguous
+        stored = tensor.data.T if turned else tensor.data  # as it lies in memory, without a copy
+        digest = hashlib.blake2b(bytes_of(stored), digest_size=32).digest()
+        kept = first.setdefault((tensor.dtype, tensor.shape, turned, digest), tensor)
         if kept is not tensor:
             mapping[tensor] = kept
     replace_tensors(graph, mapping)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, is_possible
-from spirloom.torch.archive import Archive
 from spirloom.torch.element_types import BFLOAT16, NAMES, numpy_type
 from spirloom.torch.json_fields import Json
+
+if TYPE_CHECKING:
+    from spirloom.torch.archive import Archive
 
 
 def weight_of(archive: Archive, name: str, entry: Json) -> Array:

@@ -3,6 +3,9 @@
 from spirloom.onnx.ops import (
     activations,
     arrange,
+    attention,
+    contrib,
+    contrib_attention,
     convolution,
     einsum,
     elementwise,
@@ -25,6 +28,9 @@ from spirloom.onnx.ops import (
 __all__ = [
     "activations",
     "arrange",
+    "attention",
+    "contrib",
+    "contrib_attention",
     "convolution",
     "einsum",
     "elementwise",

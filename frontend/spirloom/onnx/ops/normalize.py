@@ -53,6 +53,19 @@ def layer_norm(ctx: NodeContext) -> Tensor | list[Tensor]:
     return [y, mean, ctx.build.emit("aten.rsqrt", x=variance)]
 
 
+@converts("RMSNormalization")
+def rms_norm(ctx: NodeContext) -> Tensor:
+    return root_mean_square(ctx, ctx.tensor(0), ctx.tensor(1), ctx.number("epsilon", 1e-5))
+
+
+def root_mean_square(ctx: NodeContext, x: Tensor, scale: Tensor, eps: float) -> Tensor:
+    """x over the root of the mean of its squares from attribute `axis` on, scaled."""
+    size = x.shape[ctx.axis(ctx.integer("axis", -1), len(x.shape)) :]
+    weight = scale if scale.shape == size and scale.dtype is x.dtype else None
+    y = ctx.build.emit("aten.rms_norm", x=x, normalized_shape=size, weight=weight, eps=eps)
+    return y if weight is not None else ctx.build.mul(y, scale)
+
+
 @converts("InstanceNormalization")
 def instance_norm(ctx: NodeContext) -> Tensor:
     return _group_norm(ctx, ctx.ranked(0, 2).shape[1], ctx.tensor(1), ctx.tensor(2))
