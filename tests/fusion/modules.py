@@ -89,10 +89,13 @@ def rearranged(x: Any) -> Any:
     return y.relu().squeeze(1).flatten(1)
 
 
+ANGLES = torch.arange(7.0)[:, None] * torch.tensor([1.0, 0.1, 1.0, 0.1])
+COSINES, SINES = ANGLES.cos(), ANGLES.sin()
+
+
 def rotated(x: Any) -> Any:
     """A rotary embedding, spelled with halves."""
-    angles = torch.arange(x.shape[-2])[:, None] * torch.tensor([1.0, 0.1, 1.0, 0.1])
-    return x * angles.cos() + torch.cat((-x[..., 2:], x[..., :2]), -1) * angles.sin()
+    return x * COSINES + torch.cat((-x[..., 2:], x[..., :2]), -1) * SINES
 
 
 def channels_last(function: Callable[[Any], Any]) -> nn.Module:

@@ -178,23 +178,21 @@ class _Importer:
             return self._call(node, inputs)
         return self._converted(ctx)
 
-    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[Held | None]:
-        """The results of a node of another domain; what the model defines itself goes first."""
-        if converter_name(node) in CONVERTERS and not self._functions.defines(node):
-            return self._converted(self._context(node, inputs))
-        return self._call(node, inputs)
-
     def _converted(self, ctx: NodeContext) -> Sequence[Held | None]:
         result = CONVERTERS[converter_name(ctx.node)](ctx)
         results = [result] if isinstance(result, Tensor | np.ndarray) else list(result)
         return [*self._narrowing.follow(ctx, results)]
 
-    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> list[Held | None]:
-        """The results of an operator of another domain: a spec's of its name, or a function."""
+    def _foreign(self, node: NodeProto, inputs: list[Value | None]) -> Sequence[Held | None]:
+        """The results of an operator of another domain. What the model defines itself goes first,
+        then a spec of its name, then what ONNX Runtime's operators become."""
         op = f"{node.domain}.{node.op_type}"
-        if self._functions.defines(node) or not self._builder.library.has(op):
+        own = self._builder.library.has(op)
+        if self._functions.defines(node) or not (own or converter_name(node) in CONVERTERS):
             return self._call(node, inputs)
         ctx = self._context(node, inputs)
+        if not own:
+            return self._converted(ctx)
         names = self._builder.library.arg_names(op)
         if len(inputs) > len(names):
             raise Unsupported(f"it has {len(inputs)} inputs, and {op} takes {', '.join(names)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from errno import ENOMEM
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
@@ -76,6 +77,8 @@ def _content(path: Path) -> bytes:
             with mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
                 return slimmed(content, path.name, LEAST_MAPPED)
     except OSError as error:
+        if error.errno == ENOMEM:
+            raise MemoryError from error
         raise ImportFailure(f"Cannot read {path}: {error.strerror}.") from error
 
 
