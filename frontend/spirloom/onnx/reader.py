@@ -119,17 +119,17 @@ def _check(model: ModelProto, path: Path, opset: int) -> None:
         if info.type.HasField("tensor_type"):
             info.type.tensor_type.shape.SetInParent()
     elsewhere = [t for t in messages(model) if is_external(t)]
-    for tensor in elsewhere:  # which is checked already
-        tensor.data_location, tensor.raw_data = TensorProto.DEFAULT, b"\0"
+    sizes = [tuple(tensor.dims) for tensor in elsewhere]
+    for tensor in elsewhere:  # which is checked already: here it is one of no elements
+        tensor.data_location, tensor.dims[:] = TensorProto.DEFAULT, (0,)
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         reason = str(error).strip().splitlines()[0]
         raise ImportFailure(f"{path} is not a valid ONNX model: {reason}") from error
     finally:
-        for tensor in elsewhere:
-            tensor.data_location = TensorProto.EXTERNAL
-            tensor.ClearField("raw_data")
+        for tensor, dims in zip(elsewhere, sizes, strict=True):
+            tensor.data_location, tensor.dims[:] = TensorProto.EXTERNAL, dims
         for info in shapeless:
             if info.type.HasField("tensor_type"):
                 info.type.tensor_type.ClearField("shape")
