@@ -37,7 +37,7 @@ def _swiglu(matcher: Matcher, node: Node, library: OpLibrary) -> None:
 def _softsign(matcher: Matcher, node: Node, library: OpLibrary) -> None:
     """x / (1 + |x|)"""
     plus = matcher.inner(node.args[1], ADD)
-    found = split_scalar(plus) if plus is not None and plus.args[2:4] == (1.0, 0) else None
+    found = split_scalar(plus) if plus is not None and library.is_plain(plus) else None
     if found is None or found[1] != 1:
         return
     size = matcher.inner(found[0], "aten.abs")

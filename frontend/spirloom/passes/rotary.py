@@ -19,7 +19,7 @@ def fuse_rotary(graph: Graph, library: OpLibrary) -> None:
     matcher = Matcher(graph)
     tables: dict[Tensor, Tensor] = {}
     for node in graph.nodes:
-        if node.op != ADD or node.args[2:4] != (1.0, 0):
+        if node.op != ADD or not library.is_plain(node):
             continue
         found = _parts(matcher, library, node)
         if found is None:
