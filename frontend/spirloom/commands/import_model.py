@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spirloom.ir import Array, Graph, Storage
     from spirloom.onnx.inputs import Shapes
     from spirloom.ops import OpLibrary
+    from spirloom.progress import Report
     from spirloom.sizes import Symbol
 
 EPILOG = """\
@@ -133,11 +134,6 @@ def run(arguments: argparse.Namespace) -> int:
     _check_output(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
-    if is_archive(arguments.model):
-        graph = _import_archive(arguments, library, skipped, storage)
-        graph_file.save(graph, arguments.output, arguments.external_data)
-        print(f"{arguments.output}: {summary(graph)}")
-        return 0
 
     def make(sizes: Mapping[str, int]) -> Graph:
         sized = replace(shapes, dims={**shapes.dims, **sizes})
@@ -156,7 +152,10 @@ def run(arguments: argparse.Namespace) -> int:
         return graph
 
     with Progress(str(arguments.model)) as progress:
-        graph = generalize(make, symbols, library) if symbols else make({})
+        if is_archive(arguments.model):
+            graph = _import_archive(arguments, library, skipped, storage, progress)
+        else:
+            graph = generalize(make, symbols, library) if symbols else make({})
         progress("writing")
         graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
@@ -168,6 +167,7 @@ def _import_archive(
     library: OpLibrary,
     skipped: Collection[str],
     storage: Storage | None,
+    report: Report,
 ) -> Graph:
     """The graph of an archive of torch.export.save."""
     from spirloom.torch.archived import read_archive
@@ -189,7 +189,7 @@ def _import_archive(
         float64_as_float32=arguments.float64_as_float32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
     )
-    return build(read_archive(arguments.model), library, options, storage)
+    return build(read_archive(arguments.model), library, options, storage, report)
 
 
 def _check_output(model: Path, output: Path) -> None:

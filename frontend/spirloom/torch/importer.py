@@ -15,6 +15,7 @@ from spirloom.interval import Interval
 from spirloom.ir import Graph, Tensor
 from spirloom.lifter import Lifter
 from spirloom.ops import OpError, OpLibrary
+from spirloom.progress import Report, silent
 from spirloom.torch.apply import Applier
 from spirloom.torch.context import CallContext
 from spirloom.torch.element_types import numpy_type, our_type
@@ -37,18 +38,22 @@ class Unknown(Exception):
 
 
 def import_program(
-    program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
+    program: Program,
+    library: OpLibrary,
+    options: Options,
+    sizes: Mapping[str, int],
+    report: Report = silent,
 ) -> Graph:
     """The graph of a program at these sizes of its symbols, before any pass.
 
-    Raises ImportFailure.
+    `report` is told which call it is at. Raises ImportFailure.
     """
     if program.mutated:
         raise ImportFailure(
             f"{program.where} writes {', '.join(repr(m) for m in program.mutated[:5])} in place, "
             "and graphs keep nothing from run to run: make them inputs and outputs of the module."
         )
-    return _Importer(program, library, options, sizes).run()
+    return _Importer(program, library, options, sizes).run(report)
 
 
 class _Importer:
@@ -71,9 +76,10 @@ class _Importer:
         self._problems: list[tuple[Call, str]] = []
         self._modules = [call.module for call in program.calls]
 
-    def run(self) -> Graph:
+    def run(self, report: Report) -> Graph:
         self._take_inputs()
-        for call in self._program.calls:
+        for i, call in enumerate(self._program.calls, 1):
+            report(f"call {i} of {len(self._program.calls)}")
             self._import_call(call)
         if self._problems:
             raise self._unsupported()
