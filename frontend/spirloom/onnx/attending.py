@@ -32,6 +32,7 @@ def from_heads(ctx: NodeContext, x: Tensor) -> Tensor:
 class Attending:
     """softmax(cap(query keyᵀ scale) + mask) value, heads of key and value shared.
 
+    Of a query whose keys are all masked it is 0.
     A query that stands at i sees keys 0 to i + `before` if causal. A scale of 0 is that of
     PyTorch and ONNX, a cap of 0 none.
     """
@@ -73,7 +74,7 @@ class Attending:
             scores = ctx.build.mul(bent, self.cap)
         if this.mask is not None:
             scores = ctx.build.add(scores, this.mask)
-        weights = ctx.build.emit("aten._softmax", x=scores, dim=3)
+        weights = ctx.build.emit("aten._safe_softmax", x=scores, dim=3)
         return products, weights, product(ctx, weights, value)
 
     @property
