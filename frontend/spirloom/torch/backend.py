@@ -1,4 +1,4 @@
-"""torch.compile(module, backend="spirloom"): what Dynamo traces runs on the device as far as it can.
+"""torch.compile(module, backend="spirloom"): Dynamo's graphs run on the device where they can.
 
 The entry point of the group `torch_dynamo_backends`; importing this registers it as well.
 """
@@ -19,8 +19,8 @@ from spirloom.partition import Report
 from spirloom.torch.built import Setting
 from spirloom.torch.in_process import decompositions
 from spirloom.torch.options import Options
-from spirloom.torch.training import tell_again, tell_once, wants_gradients
 from spirloom.torch.traced_module import TracedModule
+from spirloom.torch.training import tell_again, tell_once, wants_gradients
 
 __all__ = ["reports", "spirloom"]
 

@@ -9,8 +9,10 @@ from spirloom import graph_file
 from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Segment, Side, partition
-from spirloom.runtime import Model, Runtime, StorageName, default_runtime
+from spirloom.runtime import Model, Runtime, default_runtime
+from spirloom.runtime.runtime import StorageName
 from spirloom.torch.described import described, groups_of
+from spirloom.torch.importer import names_of
 from spirloom.torch.options import Options
 from spirloom.torch.parts import device_graph
 from spirloom.torch.program import Program
@@ -95,7 +97,7 @@ def _blamed(
 ) -> Iterator[tuple[int, str]]:
     for i in segment.nodes:
         call = program.calls[i]
-        names = {name for r in call.results for name in (r if isinstance(r, tuple) else (r,))}
+        names = names_of(call)
         for problem in error.problems:
             own = problem.name.rpartition("/")[2]
             if problem.op == call.target and (own in names or problem.name == call.module):

@@ -16,9 +16,8 @@ from spirloom.torch.steps import DeviceStep, HostStep, Step, Values
 from spirloom.torch.traced import Traced, layout_of
 
 
-
 class Execution:
-    """What a call of a traced graph does. `weights` are those of its placeholders that are fixed."""
+    """What a call of a traced graph does. `weights` are the values of fixed placeholders."""
 
     def __init__(
         self, traced: Traced, weights: Mapping[str, Any], sizes: Mapping[str, int], setting: Setting

@@ -52,11 +52,12 @@ def sizes_of(module: Any, args: Iterable[Any]) -> dict[str, int]:
     found: dict[str, int] = {}
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     for node, value in zip(placeholders, args, strict=True):
-        if is_tensor(node):
-            pairs = zip(meta_of(node.meta["val"]).shape, value.shape, strict=True)
-        else:
-            own = node.meta.get("val")
-            pairs = zip((size_of(own) if isinstance(own, torch.SymInt) else None,), (value,), strict=True)
+        own = node.meta.get("val")
+        pairs: list[tuple[int | SizeOf, int]] = []
+        if isinstance(own, torch.Tensor):
+            pairs = list(zip(meta_of(own).shape, value.shape, strict=True))
+        elif isinstance(own, torch.SymInt):
+            pairs = [(size_of(own), value)]
         for size, given in pairs:
             symbol = size.symbol() if isinstance(size, SizeOf) else None
             if symbol is not None:
