@@ -17,7 +17,7 @@ from spirloom.torch.options import Options
 from spirloom.torch.parts import device_graph
 from spirloom.torch.program import Program
 from spirloom.torch.survey import Limits, Survey, survey
-from spirloom.torch.traced import Traced, views_of_inputs
+from spirloom.torch.traced import Traced, readers_of_layouts, views_of_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,9 @@ def build(traced: Traced, sizes: Mapping[str, int], setting: Setting) -> Built:
     """Plans, and plans again without what a segment turned out not to be able to compute."""
     program, library, options = traced.program, setting.library, setting.options
     found = survey(program, library, options, sizes, _limits(setting))
-    groups = groups_of(program, found, library, options.skip)
-    refused = views_of_inputs(traced)
+    refused = views_of_inputs(traced) | readers_of_layouts(traced, sizes)
+    stays = bool(refused) or any(found.reasons)
+    groups = groups_of(program, found, library, options.skip) if stays else ()
     while True:
         network = described(program, found, sizes, groups, refused)
         plan = partition(network, setting.costs)
