@@ -1,0 +1,60 @@
+"""Types of values that pass between the parts of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from onnx import TypeProto
+
+from spirloom.ir import MAX_RANK, is_possible
+from spirloom.onnx.dtypes import numpy_type, onnx_type, type_name
+from spirloom.onnx.terms import Unsupported
+
+
+def tensor_type(dtype: np.dtype[Any], shape: Sequence[int]) -> TypeProto:
+    """A tensor's type in ONNX's terms."""
+    made = TypeProto()
+    made.tensor_type.elem_type = onnx_type(dtype)
+    made.tensor_type.shape.SetInParent()
+    for size in shape:
+        made.tensor_type.shape.dim.add().dim_value = size
+    return made
+
+
+def sizes_of(kind: TypeProto) -> tuple[int | None, ...] | None:
+    """A tensor's sizes, None for those that are not known; None where its rank is not."""
+    if not kind.tensor_type.HasField("shape"):
+        return None
+    dims = kind.tensor_type.shape.dim
+    return tuple(d.dim_value if d.HasField("dim_value") else None for d in dims)
+
+
+def dtype_of(kind: TypeProto) -> np.dtype[Any] | None:
+    """A tensor's element type; None for what is no tensor, and for types that NumPy lacks."""
+    if not kind.HasField("tensor_type"):
+        return None
+    try:
+        return numpy_type(kind.tensor_type.elem_type)
+    except Unsupported:
+        return None
+
+
+def reason_to_stay(name: str, kind: TypeProto | None) -> str:
+    """Why a value cannot come to the device; empty if its type allows it."""
+    if kind is None or not kind.WhichOneof("value"):
+        return f"nothing tells the type of its input '{name}', which a node that stays makes"
+    if not kind.HasField("tensor_type"):
+        return f"its input '{name}' is no tensor"
+    dtype, sizes = dtype_of(kind), sizes_of(kind)
+    if dtype is None or dtype.kind not in "biuf":
+        return f"its input '{name}' has element type {type_name(kind.tensor_type.elem_type)}"
+    if sizes is None or None in sizes:
+        return f"the size of its input '{name}' depends on the data"
+    shape = [size for size in sizes if size is not None]
+    if len(shape) > MAX_RANK:
+        return f"its input '{name}' has {len(shape)} dimensions; there are at most {MAX_RANK}"
+    if not is_possible(shape):
+        return f"its input '{name}' has the impossible shape {shape}"
+    return ""
