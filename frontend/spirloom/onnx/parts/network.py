@@ -68,4 +68,5 @@ def _module(node: NodeProto) -> str:
                 continue
             if isinstance(scopes, list) and len(scopes) > 1:
                 return str(scopes[-2])
-    return node.name.rpartition("/")[0].strip("/").replace("/", ".")
+    path: str = node.name.rpartition("/")[0]
+    return path.strip("/").replace("/", ".")

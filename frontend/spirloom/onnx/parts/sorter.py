@@ -25,6 +25,7 @@ from spirloom.onnx.sequences import Held
 from spirloom.onnx.terms import Unsupported
 from spirloom.ops import OpLibrary
 
+
 @dataclass(slots=True)
 class Sorted:
     """What an import says of the nodes of a model; they go by `key_of`."""
@@ -38,7 +39,7 @@ class Sorted:
 
 def key_of(node: NodeProto) -> str:
     """What tells a node from all others of its graph."""
-    return next(filter(None, node.output), node.name)
+    return next(iter(_gives(node)), node.name)
 
 
 class Sorter(Importer):
@@ -91,7 +92,7 @@ class Sorter(Importer):
         if self._inside:  # a function or a subgraph: its problems are those of the call
             super()._import_node(node)
             return
-        self._makers.update(dict.fromkeys(filter(None, node.output), key_of(node)))
+        self._makers.update(dict.fromkeys(_gives(node), key_of(node)))
         reason = self._forced.get(key_of(node), "") or self._reason_of_inputs(node)
         first, before = len(self._graph.nodes), len(self.problems)
         if not reason:
@@ -104,7 +105,7 @@ class Sorter(Importer):
             self._leave(node, reason)
         else:
             self.found.made[key_of(node)] = self._graph.nodes[first:]
-            for name in filter(None, node.output):
+            for name in _gives(node):
                 self._learn(name)
 
     def _reason_of_inputs(self, node: NodeProto) -> str:
@@ -113,7 +114,7 @@ class Sorter(Importer):
     def _reason_of_problems(self, node: NodeProto, before: int) -> str:
         for culprit, reason in self.problems[before:]:
             return reason if culprit is node else f"{culprit.op_type} within it: {reason}"
-        gone = [name for name in filter(None, node.output) if self._held(name) is None]
+        gone = [name for name in _gives(node) if self._held(name) is None]
         return f"what makes '{gone[0]}' within it is not known" if gone else ""
 
     def _held(self, name: str) -> Held | None:
@@ -141,7 +142,7 @@ class Sorter(Importer):
             if name not in self.found.types and name not in self._blocked:
                 self._learn(name)
         inferred = self._inferred(node, reads)
-        for name in filter(None, node.output):
+        for name in _gives(node):
             self._values[name] = None
             kind = inferred.get(name) or self._claimed(node, name)
             if kind is not None:
@@ -187,6 +188,10 @@ class Sorter(Importer):
         return ""
 
 
+def _gives(node: NodeProto) -> list[str]:
+    return [name for name in node.output if name]
+
+
 def _reads(node: NodeProto) -> list[str]:
     """What a node reads, in its subgraphs too; not what these give themselves."""
     return sorted(used_names([node]))
@@ -211,5 +216,3 @@ def _with_sizes(kind: TypeProto, shapes: Shapes, name: str = "") -> TypeProto:
         if dim.dim_param in shapes.dims:
             dim.dim_value = shapes.dims[dim.dim_param]
     return made
-
-
