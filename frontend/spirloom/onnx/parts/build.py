@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -18,6 +18,7 @@ from spirloom.onnx.parts.cut import cut
 from spirloom.onnx.parts.network import network_of
 from spirloom.onnx.parts.sorter import Sorted, key_of
 from spirloom.onnx.parts.sorting import sort_nodes
+from spirloom.onnx.table import converter_name
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Plan, Report, Segment, Side, partition, report
 from spirloom.passes import optimize
@@ -33,6 +34,7 @@ class Options:
     shapes: Shapes = field(default_factory=Shapes)
     fp16: bool = False
     constants_limit: int = DEFAULT_EXTRA
+    stay: Collection[str] = ()  # operators, and names of nodes, that are not to go
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,11 @@ def part_model(
 
     What `make` refuses as unsupported stays. Raises ImportFailure.
     """
-    forced: dict[str, str] = {}
+    forced = {
+        key_of(node): "it is told to stay"
+        for node in model.graph.node
+        if {node.name, converter_name(node)} & set(options.stay)
+    }
     while True:
         found = sort_nodes(
             path, model, options.library, options.shapes, forced, options.constants_limit

@@ -39,6 +39,7 @@ def load(
     float64_as_float32: bool = False,
     storage: StorageName = "auto",
     spec_dirs: Sequence[str | Path] = (),
+    stay: Sequence[str] = (),
     host: str | Host | None = None,
 ) -> PartedModel:
     """An ONNX model, of which the device computes what it can and what is worth its transfers.
@@ -46,6 +47,7 @@ def load(
     dims, shapes, ranges, fixed, fp16, float64_as_float32, spec_dirs
              the options of `spirloom import`; `ranges` also of values that nodes which stay make
     storage  where tensors live on the device, as for spirloom.load()
+    stay     operators ("Softmax"), and names of nodes, that are not to go to the device
     host     what computes the rest: "onnxruntime", "reference" (ONNX's own, in Python), or a
              function that is given the model of a part and gives one from arrays by name to the
              outputs in order; None: the first of the two that is installed and takes the part
@@ -56,7 +58,7 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
-    options = Options(library, Shapes(dims or {}, sizes, intervals), fp16)
+    options = Options(library, Shapes(dims or {}, sizes, intervals), fp16, stay=stay)
 
     def make(graph: Graph) -> Model:
         device = runtime or default_runtime()

@@ -9,6 +9,7 @@ from onnx import ModelProto, NodeProto, TypeProto
 
 from spirloom.onnx.functions import used_names
 from spirloom.onnx.inputs import own_inputs
+from spirloom.onnx.parts.groups import groups_of
 from spirloom.onnx.parts.sorter import Sorted, key_of
 from spirloom.onnx.parts.types import dtype_of, sizes_of
 from spirloom.onnx.table import converter_name
@@ -24,12 +25,11 @@ def network_of(model: ModelProto, found: Sorted, library: OpLibrary) -> Network:
     inputs = tuple(info.name for info in own_inputs(model.graph))
     made = {name for node in model.graph.node for name in node.output if name}
     outputs = [info.name for info in model.graph.output]
-    return Network(
-        tuple(_node(node, found, library, made | set(inputs)) for node in model.graph.node),
-        inputs,
-        tuple(n for n in dict.fromkeys(outputs) if n in made and n not in found.constants),
-        {name: size_of(kind) for name, kind in found.types.items()},
-    )
+    nodes = [_node(node, found, library, made | set(inputs)) for node in model.graph.node]
+    computed = [n for n in dict.fromkeys(outputs) if n in made and n not in found.constants]
+    sizes = {name: size_of(kind) for name, kind in found.types.items()}
+    groups = groups_of(nodes, computed, found, library) if found.stays else ()
+    return Network(tuple(nodes), inputs, tuple(computed), sizes, groups)
 
 
 def size_of(kind: TypeProto) -> int:

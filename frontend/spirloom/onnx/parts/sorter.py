@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from spirloom.bounds.facts import Facts
@@ -13,7 +14,7 @@ from spirloom.bounds.wide import is_wide, narrow_type
 from spirloom.budget import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
-from spirloom.ir import Array, Node, Tensor
+from spirloom.ir import Array, Graph, Node, Tensor
 from spirloom.onnx.functions import used_names
 from spirloom.onnx.importer import Importer
 from spirloom.onnx.input_facts import input_facts
@@ -34,7 +35,9 @@ class Sorted:
     constants: dict[str, Array] = field(default_factory=dict)  # values that nodes need not compute
     types: dict[str, TypeProto] = field(default_factory=dict)  # as far as they are known
     bounds: dict[str, Interval] = field(default_factory=dict)  # of integers
-    made: dict[str, list[Node]] = field(default_factory=dict)  # what other nodes became
+    made: dict[str, list[Node]] = field(default_factory=dict)  # what other nodes became,
+    graph: Graph = field(default_factory=Graph)  # all of these,
+    tensors: dict[str, Tensor] = field(default_factory=dict)  # and what values became
 
 
 def key_of(node: NodeProto) -> str:
@@ -45,7 +48,7 @@ def key_of(node: NodeProto) -> str:
 class Sorter(Importer):
     """Imports the nodes of a model one by one; what a node that stays gives is a new input.
 
-    `forced` nodes stay, for the reasons there. After `sort()`, `entangled` has those that share a
+    `forced` nodes stay, for the reasons there, unless they are known at import. After `sort()`, `entangled` has those that share a
     sequence, which exists only at import, with a node that stays.
     """
 
@@ -68,7 +71,7 @@ class Sorter(Importer):
         self._sizes = shapes.dims
         self._makers: dict[str, str] = {}
         self.entangled: set[str] = set()
-        self.found = Sorted()
+        self.found = Sorted(graph=self._graph)
         for info in own_inputs(model.graph):
             if info.name in self._blocked:
                 self.found.types[info.name] = _with_sizes(info.type, shapes, info.name)
@@ -93,13 +96,15 @@ class Sorter(Importer):
             super()._import_node(node)
             return
         self._makers.update(dict.fromkeys(_gives(node), key_of(node)))
-        reason = self._forced.get(key_of(node), "") or self._reason_of_inputs(node)
+        reason = self._reason_of_inputs(node)
         first, before = len(self._graph.nodes), len(self.problems)
         if not reason:
             self._inside = True
             super()._import_node(node)
             self._inside = False
             reason = self._reason_of_problems(node, before)
+            if not self._is_known(node):
+                reason = reason or self._forced.get(key_of(node), "")
         if reason:
             del self._graph.nodes[first:]
             self._leave(node, reason)
@@ -117,6 +122,10 @@ class Sorter(Importer):
         gone = [name for name in _gives(node) if self._held(name) is None]
         return f"what makes '{gone[0]}' within it is not known" if gone else ""
 
+    def _is_known(self, node: NodeProto) -> bool:
+        """Whether what a node gives is known at import: then it has nothing to compute."""
+        return all(isinstance(self._held(name), np.ndarray) for name in _gives(node))
+
     def _held(self, name: str) -> Held | None:
         return self._values.known(name)
 
@@ -126,6 +135,7 @@ class Sorter(Importer):
         if isinstance(value, Tensor):
             facts = self._narrowing.facts_of(value)
             self.found.types[name] = tensor_type(facts.dtype, value.shape)
+            self.found.tensors[name] = value
             if facts.dtype.kind in "iu" and is_wide(facts.dtype):
                 self.found.bounds[name] = facts.bounds
         elif value is not None and not isinstance(value, tuple):
@@ -183,6 +193,7 @@ class Sorter(Importer):
             )
         self._narrowing.declare(tensor, facts)
         self._values[name] = tensor
+        self._graph.inputs.append(tensor)
         if dtype.kind in "iu" and is_wide(dtype):
             self.found.bounds[name] = facts.bounds
         return ""
