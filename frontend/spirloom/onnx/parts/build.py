@@ -15,8 +15,8 @@ from spirloom.ir import Graph
 from spirloom.onnx.importer import Importer
 from spirloom.onnx.inputs import Shapes
 from spirloom.onnx.parts.cut import cut
+from spirloom.onnx.parts.found import Sorted, key_of
 from spirloom.onnx.parts.network import network_of
-from spirloom.onnx.parts.sorter import Sorted, key_of
 from spirloom.onnx.parts.sorting import sort_nodes
 from spirloom.onnx.table import converter_name
 from spirloom.ops import OpLibrary

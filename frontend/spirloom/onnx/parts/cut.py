@@ -9,7 +9,7 @@ from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 from spirloom.errors import ImportFailure
 from spirloom.onnx.external_data import is_external
 from spirloom.onnx.functions import used_names
-from spirloom.onnx.parts.sorter import Sorted
+from spirloom.onnx.parts.found import Sorted
 from spirloom.onnx.terms import Unsupported
 from spirloom.onnx.unpack import array_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from spirloom.onnx.parts.sorter import Sorted
+from spirloom.onnx.parts.found import Sorted
 from spirloom.ops import OpLibrary
 from spirloom.partition import Node
 from spirloom.passes import optimize

@@ -9,8 +9,8 @@ from onnx import ModelProto, NodeProto, TypeProto
 
 from spirloom.onnx.functions import used_names
 from spirloom.onnx.inputs import own_inputs
+from spirloom.onnx.parts.found import Sorted, key_of
 from spirloom.onnx.parts.groups import groups_of
-from spirloom.onnx.parts.sorter import Sorted, key_of
 from spirloom.onnx.parts.types import dtype_of, sizes_of
 from spirloom.onnx.table import converter_name
 from spirloom.ops import OpLibrary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,43 +13,25 @@ from spirloom.bounds.facts import Facts
 from spirloom.bounds.wide import is_wide, narrow_type
 from spirloom.budget import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
-from spirloom.interval import Interval
-from spirloom.ir import Array, Graph, Node, Tensor
-from spirloom.onnx.functions import used_names
+from spirloom.ir import Tensor
 from spirloom.onnx.importer import Importer
 from spirloom.onnx.input_facts import input_facts
 from spirloom.onnx.inputs import Shapes, own_inputs, read_inputs
+from spirloom.onnx.parts.found import Sorted, gives_of, key_of, reads_of
 from spirloom.onnx.parts.infer import Inference, Types
-from spirloom.onnx.parts.types import dtype_of, reason_to_stay, sizes_of, tensor_type
+from spirloom.onnx.parts.types import dtype_of, reason_to_stay, sizes_of, tensor_type, with_sizes
 from spirloom.onnx.reader import DEFAULT_DOMAINS
 from spirloom.onnx.sequences import Held
 from spirloom.onnx.terms import Unsupported
 from spirloom.ops import OpLibrary
 
 
-@dataclass(slots=True)
-class Sorted:
-    """What an import says of the nodes of a model; they go by `key_of`."""
-
-    stays: dict[str, str] = field(default_factory=dict)  # and why
-    constants: dict[str, Array] = field(default_factory=dict)  # values that nodes need not compute
-    types: dict[str, TypeProto] = field(default_factory=dict)  # as far as they are known
-    bounds: dict[str, Interval] = field(default_factory=dict)  # of integers
-    made: dict[str, list[Node]] = field(default_factory=dict)  # what other nodes became,
-    graph: Graph = field(default_factory=Graph)  # all of these,
-    tensors: dict[str, Tensor] = field(default_factory=dict)  # and what values became
-
-
-def key_of(node: NodeProto) -> str:
-    """What tells a node from all others of its graph."""
-    return next(iter(_gives(node)), node.name)
-
-
 class Sorter(Importer):
     """Imports the nodes of a model one by one; what a node that stays gives is a new input.
 
-    `forced` nodes stay, for the reasons there, unless they are known at import. After `sort()`, `entangled` has those that share a
-    sequence, which exists only at import, with a node that stays.
+    `forced` nodes stay, for the reasons there, unless they are known at import. After
+    `sort()`, `entangled` has those that make a sequence, which exists only at import, for a node
+    that stays.
     """
 
     def __init__(
@@ -74,7 +56,7 @@ class Sorter(Importer):
         self.found = Sorted(graph=self._graph)
         for info in own_inputs(model.graph):
             if info.name in self._blocked:
-                self.found.types[info.name] = _with_sizes(info.type, shapes, info.name)
+                self.found.types[info.name] = with_sizes(info.type, shapes, info.name)
 
     def sort(self) -> Sorted:
         """What each node does. Raises ImportFailure where no node would help."""
@@ -95,7 +77,7 @@ class Sorter(Importer):
         if self._inside:  # a function or a subgraph: its problems are those of the call
             super()._import_node(node)
             return
-        self._makers.update(dict.fromkeys(_gives(node), key_of(node)))
+        self._makers.update(dict.fromkeys(gives_of(node), key_of(node)))
         reason = self._reason_of_inputs(node)
         first, before = len(self._graph.nodes), len(self.problems)
         if not reason:
@@ -110,21 +92,21 @@ class Sorter(Importer):
             self._leave(node, reason)
         else:
             self.found.made[key_of(node)] = self._graph.nodes[first:]
-            for name in _gives(node):
+            for name in gives_of(node):
                 self._learn(name)
 
     def _reason_of_inputs(self, node: NodeProto) -> str:
-        return next((self._blocked[n] for n in _reads(node) if n in self._blocked), "")
+        return next((self._blocked[n] for n in reads_of(node) if n in self._blocked), "")
 
     def _reason_of_problems(self, node: NodeProto, before: int) -> str:
         for culprit, reason in self.problems[before:]:
             return reason if culprit is node else f"{culprit.op_type} within it: {reason}"
-        gone = [name for name in _gives(node) if self._held(name) is None]
+        gone = [name for name in gives_of(node) if self._held(name) is None]
         return f"what makes '{gone[0]}' within it is not known" if gone else ""
 
     def _is_known(self, node: NodeProto) -> bool:
         """Whether what a node gives is known at import: then it has nothing to compute."""
-        return all(isinstance(self._held(name), np.ndarray) for name in _gives(node))
+        return all(isinstance(self._held(name), np.ndarray) for name in gives_of(node))
 
     def _held(self, name: str) -> Held | None:
         return self._values.known(name)
@@ -145,14 +127,14 @@ class Sorter(Importer):
     def _leave(self, node: NodeProto, reason: str) -> None:
         """Lets a node stay: what it gives comes back as inputs, if the device can take it."""
         self.found.stays[key_of(node)] = reason
-        reads = _reads(node)
+        reads = reads_of(node)
         lists = [name for name in reads if isinstance(self._held(name), tuple)]
         self.entangled |= {self._makers[name] for name in lists if name in self._makers}
         for name in reads:
             if name not in self.found.types and name not in self._blocked:
                 self._learn(name)
         inferred = self._inferred(node, reads)
-        for name in _gives(node):
+        for name in gives_of(node):
             self._values[name] = None
             kind = inferred.get(name) or self._claimed(node, name)
             if kind is not None:
@@ -170,7 +152,7 @@ class Sorter(Importer):
         """What the model states of an output of an operator that ONNX does not know."""
         if node.domain in DEFAULT_DOMAINS or name not in self._stated:
             return None
-        return _with_sizes(self._stated[name], Shapes(dims=self._sizes))
+        return with_sizes(self._stated[name], Shapes(dims=self._sizes))
 
     def _let_in(self, name: str, kind: TypeProto | None) -> str:
         """Makes a value an input of what follows; else why not."""
@@ -199,31 +181,8 @@ class Sorter(Importer):
         return ""
 
 
-def _gives(node: NodeProto) -> list[str]:
-    return [name for name in node.output if name]
-
-
-def _reads(node: NodeProto) -> list[str]:
-    """What a node reads, in its subgraphs too; not what these give themselves."""
-    return sorted(used_names([node]))
-
-
 def _of_inputs(shapes: Shapes, model: ModelProto) -> Shapes:
     """Without the bounds of values that only nodes make."""
     made = {name for node in model.graph.node for name in node.output}
     ranges = {name: bounds for name, bounds in shapes.ranges.items() if name not in made}
     return replace(shapes, ranges=ranges)
-
-
-def _with_sizes(kind: TypeProto, shapes: Shapes, name: str = "") -> TypeProto:
-    """A type with the sizes that the user gives for named dimensions and inputs."""
-    made = TypeProto()
-    made.CopyFrom(kind)
-    given = shapes.inputs.get(name)
-    if given is not None and kind.HasField("tensor_type"):
-        dtype = dtype_of(kind)
-        made = made if dtype is None else tensor_type(dtype, given)
-    for dim in made.tensor_type.shape.dim if made.HasField("tensor_type") else ():
-        if dim.dim_param in shapes.dims:
-            dim.dim_value = shapes.dims[dim.dim_param]
-    return made

@@ -10,7 +10,8 @@ from spirloom.budget import DEFAULT_EXTRA
 from spirloom.onnx.functions import Functions
 from spirloom.onnx.importer import MAX_NODES
 from spirloom.onnx.inputs import Shapes
-from spirloom.onnx.parts.sorter import Sorted, Sorter, key_of
+from spirloom.onnx.parts.found import Sorted, key_of
+from spirloom.onnx.parts.sorter import Sorter
 from spirloom.onnx.reader import opset_version
 from spirloom.ops import OpLibrary
 

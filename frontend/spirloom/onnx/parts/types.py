@@ -10,6 +10,7 @@ from onnx import TypeProto
 
 from spirloom.ir import MAX_RANK, is_possible
 from spirloom.onnx.dtypes import numpy_type, onnx_type, type_name
+from spirloom.onnx.inputs import Shapes
 from spirloom.onnx.terms import Unsupported
 
 
@@ -58,3 +59,17 @@ def reason_to_stay(name: str, kind: TypeProto | None) -> str:
     if not is_possible(shape):
         return f"its input '{name}' has the impossible shape {shape}"
     return ""
+
+
+def with_sizes(kind: TypeProto, shapes: Shapes, name: str = "") -> TypeProto:
+    """A type with the sizes that the user gives for named dimensions and inputs."""
+    made = TypeProto()
+    made.CopyFrom(kind)
+    given = shapes.inputs.get(name)
+    if given is not None and kind.HasField("tensor_type"):
+        dtype = dtype_of(kind)
+        made = made if dtype is None else tensor_type(dtype, given)
+    for dim in made.tensor_type.shape.dim if made.HasField("tensor_type") else ():
+        if dim.dim_param in shapes.dims:
+            dim.dim_value = shapes.dims[dim.dim_param]
+    return made
