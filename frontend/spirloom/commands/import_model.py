@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spirloom.onnx.inputs import Shapes
     from spirloom.ops import OpLibrary
     from spirloom.sizes import Symbol
+    from spirloom.torch.options import Options
 
 EPILOG = """\
 examples:
@@ -177,6 +178,13 @@ def _import_archive(
     """The graph of an archive of torch.export.save."""
     from spirloom.torch.archived import read_archive
     from spirloom.torch.build import build
+
+    options = replace(archive_options(arguments), fp16=arguments.fp16, skip=skipped)
+    return build(read_archive(arguments.model), library, options, storage)
+
+
+def archive_options(arguments: argparse.Namespace) -> Options:
+    """What is said of an archive of torch.export.save."""
     from spirloom.torch.options import Options
 
     if arguments.shape or arguments.fix:
@@ -185,16 +193,13 @@ def _import_archive(
             "constants, but for those that --dim chooses."
         )
     shapes = shapes_of(arguments)
-    options = Options(
+    return Options(
         sizes=shapes.dims,
         symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
         ranges=shapes.ranges,
-        fp16=arguments.fp16,
-        skip=skipped,
         float64_as_float32=arguments.float64_as_float32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
     )
-    return build(read_archive(arguments.model), library, options, storage)
 
 
 def _check_output(model: Path, output: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spirloom.commands.import_model import (
     add_model_options,
+    archive_options,
     fixed_of,
     shapes_of,
     symbols_of,
@@ -90,4 +91,7 @@ def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
 
 
 def _of_archive(arguments: argparse.Namespace, library: OpLibrary) -> Report:
-    raise NotImplementedError
+    from spirloom.torch.archived import read_archive
+    from spirloom.torch.planned import report_of
+
+    return report_of(read_archive(arguments.model), library, archive_options(arguments))

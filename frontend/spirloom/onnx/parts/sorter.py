@@ -167,11 +167,11 @@ class Sorter(Importer):
         except (ImportFailure, Unsupported) as error:
             if name in self._ranges:
                 raise ImportFailure(str(error)) from error
+            if dtype.kind == "f":
+                return f"it reads '{name}', which is {dtype}, and Spirloom does not have that"
             return (
-                f"its input '{name}' is {dtype}, and how it is used sets no bounds: state them "
-                f"with --range {name}=LOW..HIGH"
-                if dtype.kind in "iu"
-                else f"its input '{name}' is {dtype}, which Spirloom does not have"
+                f"it reads '{name}', which is {dtype}, and how it is used sets no bounds: state "
+                f"them with --range {name}=LOW..HIGH"
             )
         self._narrowing.declare(tensor, facts)
         self._values[name] = tensor

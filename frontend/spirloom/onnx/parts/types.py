@@ -44,21 +44,23 @@ def dtype_of(kind: TypeProto) -> np.dtype[Any] | None:
 
 def reason_to_stay(name: str, kind: TypeProto | None) -> str:
     """Why a value cannot come to the device; empty if its type allows it."""
+    return f"it reads '{name}', {why}" if (why := _against(kind)) else ""
+
+
+def _against(kind: TypeProto | None) -> str:
     if kind is None or not kind.WhichOneof("value"):
-        return f"nothing tells the type of its input '{name}', which a node that stays makes"
+        return "whose type nothing tells"
     if not kind.HasField("tensor_type"):
-        return f"its input '{name}' is no tensor"
+        return "which is no tensor"
     dtype, sizes = dtype_of(kind), sizes_of(kind)
     if dtype is None or dtype.kind not in "biuf":
-        return f"its input '{name}' has element type {type_name(kind.tensor_type.elem_type)}"
+        return f"which is {dtype or type_name(kind.tensor_type.elem_type)}"
     if sizes is None or None in sizes:
-        return f"the size of its input '{name}' depends on the data"
+        return "which has a size that depends on the data"
     shape = [size for size in sizes if size is not None]
     if len(shape) > MAX_RANK:
-        return f"its input '{name}' has {len(shape)} dimensions; there are at most {MAX_RANK}"
-    if not is_possible(shape):
-        return f"its input '{name}' has the impossible shape {shape}"
-    return ""
+        return f"which has {len(shape)} dimensions; there are at most {MAX_RANK}"
+    return "" if is_possible(shape) else f"which has the impossible shape {shape}"
 
 
 def with_sizes(kind: TypeProto, shapes: Shapes, name: str = "") -> TypeProto:
