@@ -150,7 +150,7 @@ PASSED_ON = Case(
 )  # fmt: skip
 
 CASES = {
-    "non_zero": NON_ZERO, "non_max_suppression": SUPPRESSION, 
+    "non_zero": NON_ZERO, "non_max_suppression": SUPPRESSION,
     "top_k_of_data": BY_DATA, "indices": INDICES, "branch": BRANCH, "loop": LOOP,
     "sequence": SEQUENCE, "unique": UNIQUE, "large": LARGE, "passed_on": PASSED_ON,
 }  # fmt: skip

@@ -20,7 +20,7 @@ from spirloom.onnx.parts.network import network_of
 from spirloom.onnx.parts.sorting import sort_nodes
 from spirloom.onnx.table import converter_name
 from spirloom.ops import OpLibrary
-from spirloom.partition import Network, Plan, Report, Segment, Side, partition, report
+from spirloom.partition import Costs, Network, Plan, Report, Segment, Side, partition, report
 from spirloom.passes import optimize
 
 Made = TypeVar("Made")
@@ -35,6 +35,7 @@ class Options:
     fp16: bool = False
     constants_limit: int = DEFAULT_EXTRA
     stay: Collection[str] = ()  # operators, and names of nodes, that are not to go
+    costs: Costs = field(default_factory=Costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def part_model(
             path, model, options.library, options.shapes, forced, options.constants_limit
         )
         network = network_of(model, found, options.library)
-        parted: Parted[Made] = Parted(model, found, network, partition(network), {})
+        parted: Parted[Made] = Parted(model, found, network, partition(network, options.costs), {})
         before = len(forced)
         for segment in parted.plan.segments:
             if segment.side is Side.DEVICE:

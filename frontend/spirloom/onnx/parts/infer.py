@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import Error
 from onnx import FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto, numpy_helper
 
 from spirloom.ir import Array
@@ -48,7 +48,7 @@ class Inference:
         """The types of what a node gives, as far as they follow from those of what it reads."""
         try:
             return self._ask(self._model(node, types, constants))
-        except (OSError, EOFError, DecodeError, ValueError, TypeError):
+        except (OSError, EOFError, Error, ValueError, TypeError):
             self.close()
             return {}
 

@@ -20,7 +20,7 @@ from spirloom.onnx.parts.model import DevicePart, HostPart, Part, PartedModel
 from spirloom.onnx.parts.values import ValueInfo
 from spirloom.onnx.unpack import array_of
 from spirloom.ops import OpLibrary
-from spirloom.partition import Segment, Side
+from spirloom.partition import Costs, Segment, Side
 from spirloom.runtime import Model, Runtime, default_runtime
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def load(
     storage: StorageName = "auto",
     spec_dirs: Sequence[str | Path] = (),
     stay: Sequence[str] = (),
+    costs: Costs | None = None,
     host: str | Host | None = None,
 ) -> PartedModel:
     """An ONNX model, of which the device computes what it can and what is worth its transfers.
@@ -48,6 +49,7 @@ def load(
              the options of `spirloom import`; `ranges` also of values that nodes which stay make
     storage  where tensors live on the device, as for spirloom.load()
     stay     operators ("Softmax"), and names of nodes, that are not to go to the device
+    costs    of work and transfers, which say what is worth its transfers
     host     what computes the rest: "onnxruntime", "reference" (ONNX's own, in Python), or a
              function that is given the model of a part and gives one from arrays by name to the
              outputs in order; None: the first of the two that is installed and takes the part
@@ -58,7 +60,9 @@ def load(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     intervals = {name: Interval(*bounds) for name, bounds in (ranges or {}).items()}
     library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
-    options = Options(library, Shapes(dims or {}, sizes, intervals), fp16, stay=stay)
+    options = Options(
+        library, Shapes(dims or {}, sizes, intervals), fp16, stay=stay, costs=costs or Costs()
+    )
 
     def make(graph: Graph) -> Model:
         device = runtime or default_runtime()
