@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Points(nn.Module):
+class Points(nn.Module):  # type: ignore[misc]
     """Pools the features where a score is positive."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Points(nn.Module):
         return self.head(y * pooled.reshape(1, 32, 1, 1)), places
 
 
-class Spectrum(nn.Module):
+class Spectrum(nn.Module):  # type: ignore[misc]
     """Multiplies spectra, which are complex."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Spectrum(nn.Module):
         return self.after(torch.fft.irfft(spectrum, n=64)).tanh()
 
 
-class Ranked(nn.Module):
+class Ranked(nn.Module):  # type: ignore[misc]
     """Keeps the tokens whose score is positive, best first."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Ranked(nn.Module):
         return self.after(y * mean), order
 
 
-CASES = {
+CASES: dict[str, tuple[type, tuple[int, ...], str]] = {
     "points": (Points, (1, 3, 48, 48), "NonZero"),
     "spectrum": (Spectrum, (2, 16, 64), "DFT"),
     "ranked": (Ranked, (128, 64), "NonZero"),

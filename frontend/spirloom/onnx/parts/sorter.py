@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from spirloom.bounds.facts import Facts
 from spirloom.bounds.wide import is_wide, narrow_type
 from spirloom.budget import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
-from spirloom.ir import Tensor
+from spirloom.ir import DType, Tensor
 from spirloom.onnx.importer import Importer
 from spirloom.onnx.input_facts import input_facts
 from spirloom.onnx.inputs import Shapes, own_inputs, read_inputs
@@ -92,8 +92,7 @@ class Sorter(Importer):
             self._leave(node, reason)
         else:
             self.found.made[key_of(node)] = self._graph.nodes[first:]
-            for name in gives_of(node):
-                self._learn(name)
+            self._learn_results(node)
 
     def _reason_of_inputs(self, node: NodeProto) -> str:
         return next((self._blocked[n] for n in reads_of(node) if n in self._blocked), "")
@@ -111,14 +110,25 @@ class Sorter(Importer):
     def _held(self, name: str) -> Held | None:
         return self._values.known(name)
 
-    def _learn(self, name: str) -> None:
-        """Notes what is known of a value that the import has."""
+    def _learn_results(self, node: NodeProto) -> None:
+        """The import has int32 for some int64 results: the model's own types are asked for."""
+        ours = [self._held(name) for name in gives_of(node)]
+        narrow = any(isinstance(v, Tensor) and v.dtype is DType.I32 for v in ours)
+        inferred = self._inferred(node, reads_of(node)) if narrow else {}
+        for name in gives_of(node):
+            self._learn(name, inferred.get(name) or self._stated.get(name))
+
+    def _learn(self, name: str, own: TypeProto | None = None) -> None:
+        """Notes what is known of a value that the import has; `own` is its type in the model."""
         value = self._held(name)
         if isinstance(value, Tensor):
             facts = self._narrowing.facts_of(value)
-            self.found.types[name] = tensor_type(facts.dtype, value.shape)
+            dtype = None if own is None else dtype_of(own)
+            if dtype is None or dtype.kind not in "iuf" or narrow_type(dtype) is not value.dtype:
+                dtype = facts.dtype
+            self.found.types[name] = tensor_type(dtype, value.shape)
             self.found.tensors[name] = value
-            if facts.dtype.kind in "iu" and is_wide(facts.dtype):
+            if dtype.kind in "iu" and is_wide(dtype):
                 self.found.bounds[name] = facts.bounds
         elif value is not None and not isinstance(value, tuple):
             self.found.types[name] = tensor_type(value.dtype, value.shape)
@@ -130,9 +140,6 @@ class Sorter(Importer):
         reads = reads_of(node)
         lists = [name for name in reads if isinstance(self._held(name), tuple)]
         self.entangled |= {self._makers[name] for name in lists if name in self._makers}
-        for name in reads:
-            if name not in self.found.types and name not in self._blocked:
-                self._learn(name)
         inferred = self._inferred(node, reads)
         for name in gives_of(node):
             self._values[name] = None
@@ -143,7 +150,10 @@ class Sorter(Importer):
             if not self._blocked[name]:
                 del self._blocked[name]
 
-    def _inferred(self, node: NodeProto, reads: Iterable[str]) -> Types:
+    def _inferred(self, node: NodeProto, reads: Sequence[str]) -> Types:
+        for name in reads:
+            if name not in self.found.types and name not in self._blocked:
+                self._learn(name)
         types = {name: self.found.types[name] for name in reads if name in self.found.types}
         known = {n: self.found.constants[n] for n in reads if n in self.found.constants}
         return self._inference.outputs(node, types, known)
