@@ -9,7 +9,7 @@ import onnxruntime  # type: ignore[import]
 import pytest
 import spirloom.onnx
 
-from tests.torch.parts_models import CASES, Case
+from tests.frontend.parts_models import CASES, Case
 
 
 @pytest.mark.parametrize("host", ["onnxruntime", "reference"])

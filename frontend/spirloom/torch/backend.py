@@ -1,10 +1,11 @@
-"""torch.compile(module, backend="spirloom"): what Dynamo traces runs on the device as far as it can.
+"""torch.compile(module, backend="spirloom"): Dynamo's graphs run on the device where they can.
 
 The entry point of the group `torch_dynamo_backends`; importing this registers it as well.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -14,13 +15,14 @@ from torch._dynamo import register_backend
 from torch._dynamo.backends.common import aot_autograd
 
 from spirloom.ops import OpLibrary
+from spirloom.partition import Report
 from spirloom.torch.built import Setting
 from spirloom.torch.in_process import decompositions
 from spirloom.torch.options import Options
-from spirloom.torch.training import tell_again, tell_once, wants_gradients
 from spirloom.torch.traced_module import TracedModule
+from spirloom.torch.training import tell_again, tell_once, wants_gradients
 
-__all__ = ["spirloom"]
+__all__ = ["reports", "spirloom"]
 
 
 def spirloom(module: Any, inputs: Sequence[Any], **given: Any) -> Callable[..., Any]:
@@ -38,14 +40,25 @@ def spirloom(module: Any, inputs: Sequence[Any], **given: Any) -> Callable[..., 
     )
     kept, replaced = _decompositions()
     compiler = aot_autograd(
-        fw_compiler=lambda graph, example: TracedModule(graph, _fixed(), setting),
+        fw_compiler=lambda graph, example: TracedModule(graph, _fixed(), setting, _reports.append),
         decompositions=replaced,
     )
     with torch.no_grad(), kept():
         return compiler(module, inputs)  # type: ignore[no-any-return]
 
 
-spirloom.reset = tell_again  # type: ignore[attr-defined] # by torch._dynamo.reset()
+def reports() -> list[Report]:
+    """What went where in the graphs that were prepared since torch._dynamo.reset(), in order."""
+    return list(_reports)
+
+
+def _reset() -> None:
+    _reports.clear()
+    tell_again()
+
+
+spirloom.reset = _reset  # type: ignore[attr-defined] # called by torch._dynamo.reset()
+_reports: deque[Report] = deque(maxlen=1000)
 
 
 @cache

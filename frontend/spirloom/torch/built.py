@@ -9,7 +9,8 @@ from spirloom import graph_file
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan
-from spirloom.runtime import Model, Runtime, StorageName, default_runtime
+from spirloom.runtime import Model, Runtime, default_runtime
+from spirloom.runtime.runtime import StorageName
 from spirloom.torch.options import Options
 from spirloom.torch.planned import planned
 from spirloom.torch.survey import Limits, Survey, survey

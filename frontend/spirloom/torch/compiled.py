@@ -13,7 +13,7 @@ from spirloom.torch.training import tell_once, wants_gradients
 
 if TYPE_CHECKING:
     from spirloom.partition import Costs, Report
-    from spirloom.runtime import Runtime, StorageName
+    from spirloom.runtime.runtime import Runtime, StorageName
     from spirloom.torch.built import Setting
     from spirloom.torch.exported_module import ExportedModule, Sized
 
@@ -129,9 +129,7 @@ class Compiled:
         return ExportedModule(exported, self._setting)
 
 
-def signature(
-    args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[Hashable, Sequence[Any]]:
+def signature(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Hashable, Sequence[Any]]:
     """What calls of one preparation have in common, and the leaves of the arguments."""
     import torch
 
@@ -139,7 +137,8 @@ def signature(
     leaves: Sequence[Any] = (*args, *(kwargs[name] for name in names))
     structure = ""
     if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
-        leaves, spec = torch.utils._pytree.tree_flatten((tuple(args), {n: kwargs[n] for n in names}))
+        named = {name: kwargs[name] for name in names}
+        leaves, spec = torch.utils._pytree.tree_flatten((tuple(args), named))
         structure = repr(spec)
     kinds = tuple((v.shape, v.dtype) if isinstance(v, torch.Tensor) else repr(v) for v in leaves)
     return (structure, len(args), *names, *kinds), leaves

@@ -13,12 +13,11 @@ from spirloom.torch.built import Setting, build
 from spirloom.torch.parts import host_module
 from spirloom.torch.program import Given, Ref
 from spirloom.torch.steps import DeviceStep, HostStep, Step, Values
-from spirloom.torch.traced import Traced
-
+from spirloom.torch.traced import Traced, layout_of
 
 
 class Execution:
-    """What a call of a traced graph does. `weights` are those of its placeholders that are fixed."""
+    """What a call of a traced graph does. `weights` are the values of fixed placeholders."""
 
     def __init__(
         self, traced: Traced, weights: Mapping[str, Any], sizes: Mapping[str, int], setting: Setting
@@ -28,6 +27,8 @@ class Execution:
         self._places: dict[str, int] = {}
         self._constants: Values = []
         self._found = built.found
+        self._sizes = sizes
+        self._values = {n.name: n.meta.get("val") for n in traced.module.graph.nodes}
         self._traced = traced
         names = [n.name for n in traced.module.graph.nodes if n.op == "placeholder"]
         self._args = [self._place(name) for name in names]
@@ -72,8 +73,7 @@ class Execution:
         return HostStep(module, [*map(self._place, takes)], [*map(self._place, segment.gives)])
 
     def _device_step(self, segment: Segment, model: Model) -> Step:
-        metas = {n.name: n.meta["val"] for n in self._traced.module.graph.nodes if "val" in n.meta}
         takes = [self._place(info.name) for info in model.inputs]
         gives = [self._place(name) for name in segment.gives]
-        wanted = [metas[name] for name in segment.gives]
-        return DeviceStep(model, takes, gives, wanted, self._host_step(segment))
+        layouts = [layout_of(self._values[name], self._sizes) for name in segment.gives]
+        return DeviceStep(model, takes, gives, layouts, self._host_step(segment))

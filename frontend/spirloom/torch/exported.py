@@ -119,14 +119,15 @@ def is_tensor(node: Any) -> bool:
 
 def meta_of(value: Any) -> Meta:
     """The type of a tensor."""
-    return Meta(_dtype(value.dtype), tuple(_size(size) for size in value.shape))
+    return Meta(_dtype(value.dtype), tuple(map(size_of, value.shape)))
 
 
 def _dtype(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _size(size: Any) -> int | SizeOf:
+def size_of(size: Any) -> int | SizeOf:
+    """A size of torch's. Asking one for its number would fix it for all later calls."""
     import sympy  # torch's own
 
     if isinstance(size, int):

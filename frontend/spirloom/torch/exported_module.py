@@ -38,7 +38,7 @@ class ExportedModule:
             if spec.kind.name in _WEIGHTS and spec.target not in self.writes.values()
         }
         self.traced = read_traced(self.exported.graph_module, self.weights)
-        self.frozen = Frozen(self.weights)
+        self.in_spec, self.out_spec = self.exported.call_spec
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
         """One value for each placeholder; `leaves` are those of a call."""
@@ -53,7 +53,7 @@ class ExportedModule:
         from torch.utils._pytree import tree_structure
 
         structure = tree_structure((tuple(args), dict(sorted(kwargs.items()))))
-        if structure != self.exported.call_spec.in_spec:
+        if structure != self.in_spec:
             return False
         users = [spec.arg for spec in self.inputs if spec.kind.name == "USER_INPUT"]
         nodes = {node.name: node for node in self.exported.graph.nodes}
@@ -93,7 +93,7 @@ class Sized:
                 (values[self._places[target]] if own is None else own).copy_(results[at])
         if whole.writes:
             results = [value for at, value in enumerate(results) if at not in whole.writes]
-        return tree_unflatten(results, whole.exported.call_spec.out_spec)
+        return tree_unflatten(results, whole.out_spec)
 
     @property
     def report(self) -> Report:

@@ -10,21 +10,20 @@ class Frozen:
     """Tensors as they are now. Keeps them, so that no other one gets their memory."""
 
     def __init__(self, tensors: Mapping[Any, Any]) -> None:
-        self._states = [(key, tensor, *_state(tensor)) for key, tensor in tensors.items()]
+        self._keys = list(tensors)
+        self._tensors = list(tensors.values())
+        self._addresses = [tensor.data_ptr() for tensor in self._tensors]
+        # Those made in inference mode do not count how often they are written.
+        self._counting = [tensor for tensor in self._tensors if not tensor.is_inference()]
+        self._versions = [tensor._version for tensor in self._counting]
 
     def changed(self) -> list[Any]:
         """The keys of those that were written, or that lie elsewhere now."""
-        return [
-            key
-            for key, tensor, version, address in self._states
-            if tensor.data_ptr() != address or _version(tensor) != version
-        ]
-
-
-def _state(tensor: Any) -> tuple[int, int]:
-    return _version(tensor), tensor.data_ptr()
-
-
-def _version(tensor: Any) -> int:
-    """How often it was written; those made in inference mode do not count."""
-    return -1 if tensor.is_inference() else tensor._version
+        versions = [tensor._version for tensor in self._counting]
+        addresses = [tensor.data_ptr() for tensor in self._tensors]
+        if versions == self._versions and addresses == self._addresses:
+            return []
+        pairs = zip(self._counting, versions, self._versions, strict=True)
+        written = {id(tensor) for tensor, now, before in pairs if now != before}
+        whole = zip(self._keys, self._tensors, addresses, self._addresses, strict=True)
+        return [key for key, tensor, now, before in whole if now != before or id(tensor) in written]

@@ -52,7 +52,7 @@ def import_program(
 
 
 class Importer:
-    """Imports one program; what becomes of calls that cannot be imported is for others to change."""
+    """Imports one program; classes of it may change what becomes of calls that cannot be."""
 
     def __init__(
         self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]

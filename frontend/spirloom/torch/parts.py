@@ -13,7 +13,7 @@ from spirloom.ops import OpLibrary
 from spirloom.partition import Segment
 from spirloom.passes import optimize
 from spirloom.torch.described import is_inlined
-from spirloom.torch.importer import import_program
+from spirloom.torch.importer import import_program, names_of
 from spirloom.torch.options import Options
 from spirloom.torch.program import Argument, Call, Given, Input, Kind, Plain, Program, Ref
 from spirloom.torch.survey import Survey, reads_of
@@ -55,15 +55,15 @@ def _part(program: Program, found: Survey, segment: Segment) -> Program:
     """The program of a segment; what it reads of known values from outside are constants."""
     calls = [program.calls[i] for i in segment.nodes]
     calls = [_inlined(call, found) for call in calls if not is_inlined(call, found)]
-    made = {name for call in calls for r in call.results for name in (r if isinstance(r, tuple) else (r,))}
+    made = {name for call in calls for name in names_of(call)}
     read = dict.fromkeys(name for call in calls for name in reads_of(call))
     outputs = tuple(_literal(Ref(name), found) for name in segment.gives)
     read |= dict.fromkeys(given.name for given in outputs if isinstance(given, Ref))
     arrays = {name: found.known[name] for name in read
               if name not in made and isinstance(found.known.get(name), np.ndarray)}  # fmt: skip
-    weights = {i.name: i for i in program.inputs if i.kind is Kind.WEIGHT and i.target not in program.mutated}
+    weights = {given.name: given for given in program.inputs if given.kind is Kind.WEIGHT}
     inputs = [Input(name, Kind.USER) for name in segment.takes]
-    inputs += [weights[name] for name in read if name in weights]
+    inputs += [weights[name] for name in read if name in weights and name not in segment.takes]
     inputs += [Input(name, Kind.WEIGHT, name) for name in arrays]
     return Program(
         where=program.where,
@@ -89,9 +89,7 @@ class _Weights(dict[str, Array]):
 
 
 def _inlined(call: Call, found: Survey) -> Call:
-    arguments = tuple(
-        Argument(a.name, _literal(a.value, found), a.keyword) for a in call.arguments
-    )
+    arguments = tuple(Argument(a.name, _literal(a.value, found), a.keyword) for a in call.arguments)
     return Call(call.target, arguments, call.results, call.module, call.trace)
 
 
@@ -148,9 +146,7 @@ def _host_nodes(traced: Traced, found: Survey, segment: Segment) -> Sequence[Any
     import operator
 
     chosen = {
-        traced.nodes[i]
-        for i in segment.nodes
-        if not is_inlined(traced.program.calls[i], found)
+        traced.nodes[i] for i in segment.nodes if not is_inlined(traced.program.calls[i], found)
     }
     parts = {
         user

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from spirloom.runtime import InvalidArgument, Model
 
@@ -28,7 +31,7 @@ class HostStep:
 
 
 class DeviceStep:
-    """A segment that a model runs. `metas` are fake tensors that are as torch's results would be.
+    """A segment that a model runs. `layouts` are those of torch's results.
 
     `spare` computes the same by torch, for numbers beyond those that the model can take.
     """
@@ -38,7 +41,7 @@ class DeviceStep:
         model: Model,
         takes: Sequence[int],
         gives: Sequence[int],
-        metas: Sequence[Any],
+        layouts: Sequence[Layout],
         spare: Step,
     ) -> None:
         import torch
@@ -48,10 +51,11 @@ class DeviceStep:
         self._takes = tuple(takes)
         self._gives = tuple(gives)
         self._spare = spare
+        self._is_bounded = any(info.dtype.kind in "iu" for info in model.inputs)
         self._bfloat16 = torch.bfloat16
         self._float = torch.float32
-        infos = zip(metas, model.outputs, strict=True)
-        self._finish = [finisher(meta, info.dtype) for meta, info in infos]
+        infos = zip(layouts, model.outputs, strict=True)
+        self._finish = [finisher(layout, info.dtype) for layout, info in infos]
         if not takes:  # without tensors to go by, models give arrays
             self._finish = [finish or torch.from_numpy for finish in self._finish]
 
@@ -64,35 +68,50 @@ class DeviceStep:
             with self._lock:
                 made = self._model(*given)
         except InvalidArgument:
+            if not self._is_bounded:
+                raise
             self._spare(values)
             return
         for at, value, finish in zip(self._gives, made, self._finish, strict=True):
             values[at] = value if finish is None else finish(value)
 
 
-def finisher(meta: Any, dtype: Any) -> Callable[[Any], Any] | None:
-    """What makes of a dense result one of the type and layout of `meta`; None if it is one."""
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How torch lays out a result."""
+
+    dtype: Any
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    start: int
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the elements follow each other in order."""
+        count = 1
+        for size, stride in zip(reversed(self.sizes), reversed(self.strides), strict=True):
+            if size != 1 and stride != count:
+                return 0 in self.sizes
+            count *= size
+        return self.start == 0
+
+
+def finisher(layout: Layout, dtype: Any) -> Callable[[Any], Any] | None:
+    """What lays out a dense result of a NumPy type; None if nothing is to be done."""
     import torch
 
-    wanted = meta.dtype
-    own = getattr(torch, str(dtype).replace("bool_", "bool"))
-    sizes = tuple(int(size) for size in meta.shape)
-    strides = tuple(int(stride) for stride in meta.stride())
-    start = int(meta.storage_offset())
-    plain = start == 0 and meta.is_contiguous()
-    if plain:
-        return None if own is wanted else lambda value: torch.as_tensor(value).to(wanted)
+    own = getattr(torch, np.dtype(dtype).name)
+    if layout.is_dense:
+        return None if own is layout.dtype else lambda x: torch.as_tensor(x).to(layout.dtype)
+    # What several places share is written once.
+    pairs = zip(layout.sizes, layout.strides, strict=True)
+    once = tuple(1 if stride == 0 else size for size, stride in pairs)
+    reach = sum((n - 1) * stride for n, stride in zip(once, layout.strides, strict=True))
 
     def laid_out(value: Any) -> Any:
-        source = torch.as_tensor(value)
-        if 0 in sizes:
-            return source.to(wanted)
-        # What several places share is written once.
-        once = tuple(1 if stride == 0 else size for size, stride in zip(sizes, strides, strict=True))
-        end = start + 1 + sum((n - 1) * s for n, s in zip(once, strides, strict=True))
-        memory = torch.empty(end, dtype=wanted)
-        part = source[tuple(slice(0, size) for size in once)]
-        memory.as_strided(once, strides, start).copy_(part)
-        return memory.as_strided(sizes, strides, start)
+        memory = torch.empty(layout.start + 1 + reach, dtype=layout.dtype)
+        part = torch.as_tensor(value)[tuple(slice(0, size) for size in once)]
+        memory.as_strided(once, layout.strides, layout.start).copy_(part)
+        return memory.as_strided(layout.sizes, layout.strides, layout.start)
 
     return laid_out

@@ -19,7 +19,7 @@ from spirloom.ops import OpLibrary
 from spirloom.partition import work_of
 from spirloom.text import in_bytes
 from spirloom.torch.element_types import numpy_type, our_type
-from spirloom.torch.importer import Importer, Unknown
+from spirloom.torch.importer import Importer, Unknown, names_of
 from spirloom.torch.narrowing import input_facts
 from spirloom.torch.options import Options
 from spirloom.torch.program import Call, Input, Kind, Meta, Program, Ref
@@ -169,18 +169,13 @@ class _Surveyor(Importer):
             reason = f"it reads '{name}', which {self._why.get(name, 'is no tensor')}"
         self._reasons.append(reason)
         self._work.append(self._moved(call))
-        for result in call.results:
-            for name in result if isinstance(result, tuple) else (result,):
-                if name:
-                    self._open(name)
+        for name in names_of(call):
+            self._open(name)
 
     def _moved(self, call: Call) -> tuple[float, float]:
         """The work of a call that stays: what it reads and writes, as far as sizes are known."""
-        names = [*reads_of(call), *(n for r in call.results for n in (r if isinstance(r, tuple) else (r,)))]
-        return 0.0, float(sum(self._nbytes(name) for name in names if name))
-
-    def _nbytes(self, name: str) -> int:
-        return nbytes_of(self._program.metas.get(name), self._sizes)
+        metas = [self._program.metas.get(name) for name in (*reads_of(call), *names_of(call))]
+        return 0.0, float(sum(nbytes_of(meta, self._sizes) for meta in metas))
 
 
 def nbytes_of(meta: Meta | None, sizes: Mapping[str, int]) -> int:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spirloom.torch.exported import TensorWeights, call_of, is_part, is_tensor, meta_of
+from spirloom.torch.exported import TensorWeights, call_of, is_part, is_tensor, meta_of, size_of
 from spirloom.torch.program import Given, Input, Kind, Meta, Plain, Program, Ref
 from spirloom.torch.size_of import SizeOf
+from spirloom.torch.steps import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,17 @@ def read_traced(module: Any, weights: Mapping[str, Any]) -> Traced:
 
 def sizes_of(module: Any, args: Iterable[Any]) -> dict[str, int]:
     """What the symbols are in the shapes of a graph's arguments."""
+    import torch
+
     found: dict[str, int] = {}
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     for node, value in zip(placeholders, args, strict=True):
-        if is_tensor(node):
-            pairs = zip(meta_of(node.meta["val"]).shape, value.shape, strict=True)
-        else:
-            pairs = zip((_size(node.meta.get("val")),), (value,), strict=True)
+        own = node.meta.get("val")
+        pairs: list[tuple[int | SizeOf, int]] = []
+        if isinstance(own, torch.Tensor):
+            pairs = list(zip(meta_of(own).shape, value.shape, strict=True))
+        elif isinstance(own, torch.SymInt):
+            pairs = [(size_of(own), value)]
         for size, given in pairs:
             symbol = size.symbol() if isinstance(size, SizeOf) else None
             if symbol is not None:
@@ -60,11 +65,15 @@ def sizes_of(module: Any, args: Iterable[Any]) -> dict[str, int]:
     return found
 
 
-def _size(value: Any) -> int | SizeOf | None:
-    import sympy  # torch's own
+def layout_of(value: Any, sizes: Mapping[str, int]) -> Layout:
+    """How torch lays out a value at these sizes of its symbols."""
 
-    expr = getattr(getattr(value, "node", None), "expr", None)
-    return None if expr is None else SizeOf(sympy.srepr(expr))
+    def known(size: Any) -> int:
+        found = size_of(size)
+        return found if isinstance(found, int) else found.value(sizes)
+
+    shape, strides = (tuple(map(known, ints)) for ints in (value.shape, value.stride()))
+    return Layout(value.dtype, shape, strides, known(value.storage_offset()))
 
 
 def _inputs(nodes: Iterable[Any], weights: Mapping[str, Any]) -> Iterable[Input]:

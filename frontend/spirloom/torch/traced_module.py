@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from spirloom.partition import Report
 from spirloom.torch.built import Setting
 from spirloom.torch.execution import Execution
 from spirloom.torch.frozen import Frozen
@@ -17,13 +18,23 @@ _WRITES = 2
 
 
 class TracedModule:
-    """Called with a list of all inputs, which it empties; `fixed` are the places of weights."""
+    """Called with a list of all inputs, which it empties; `fixed` are the places of weights.
+
+    `told` gets the report of each preparation.
+    """
 
     _boxed_call = True
 
-    def __init__(self, module: Any, fixed: Sequence[int], setting: Setting) -> None:
+    def __init__(
+        self,
+        module: Any,
+        fixed: Sequence[int],
+        setting: Setting,
+        told: Callable[[Report], None],
+    ) -> None:
         self._module = module
         self._setting = setting
+        self._told = told
         self._names = [n.name for n in module.graph.nodes if n.op == "placeholder"]
         self._fixed = list(fixed)
         self._open = [at for at in range(len(self._names)) if at not in self._fixed]
@@ -53,6 +64,7 @@ class TracedModule:
         traced = read_traced(self._module, weights)
         sizes = sizes_of(self._module, values)
         made = Execution(traced, weights, sizes, self._setting)
+        self._told(made.report)
         if len(self._ready) >= _KEPT:
             self._ready.pop(next(iter(self._ready)))
         self._ready[key] = Frozen({at: values[at] for at in self._fixed}), made

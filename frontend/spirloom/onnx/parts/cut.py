@@ -9,6 +9,7 @@ from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
 from spirloom.errors import ImportFailure
 from spirloom.onnx.external_data import is_external
 from spirloom.onnx.functions import used_names
+from spirloom.onnx.messages import messages
 from spirloom.onnx.parts.found import Sorted
 from spirloom.onnx.terms import Unsupported
 from spirloom.onnx.unpack import array_of
@@ -49,7 +50,7 @@ def cut(
 def with_own_bytes(part: ModelProto, what: str) -> ModelProto:
     """The same, its constants moved into it from the files where large ones lie. ImportFailure."""
     size = part.ByteSize()
-    for tensor in part.graph.initializer:
+    for tensor in list(messages(part)):
         if is_external(tensor):
             size += _load(tensor, what)
         if size > _GREATEST:
@@ -62,7 +63,7 @@ def with_own_bytes(part: ModelProto, what: str) -> ModelProto:
 
 def _load(tensor: TensorProto, what: str) -> int:
     try:
-        array = array_of(tensor, f"the initializer '{tensor.name}'")
+        array = array_of(tensor, f"the tensor '{tensor.name}'")
     except Unsupported as error:
         raise ImportFailure(f"{what}: {error}.") from error
     tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from spirloom.ir import Array
+from spirloom.onnx.dtypes import onnx_type
 
 from tests.frontend.models import node, random
 
@@ -29,7 +30,7 @@ class Case:
     def model(self) -> ModelProto:
         """Its ONNX model, of opset 17."""
         infos = [
-            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+            helper.make_tensor_value_info(n, onnx_type(a.dtype), a.shape)
             for n, a in self.inputs.items()
         ]
         graph = helper.make_graph(
