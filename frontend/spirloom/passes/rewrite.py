@@ -7,7 +7,7 @@ from math import isclose
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 
-ADD = "aten.add.Tensor"
+ADD, COPY = "aten.add.Tensor", "aten._to_copy"
 # Limits of a tensor's elements, and what they are called.
 CLAMPS = {"aten.clamp": ("min", "max"), "aten.hardtanh": ("min_val", "max_val")}
 
