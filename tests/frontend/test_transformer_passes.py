@@ -120,6 +120,22 @@ def test_layer_norm_is_that_of_what_was_centred(library: OpLibrary, quotient: st
     assert ops(optimized(library, make, (2, 3, 6))) == ["aten.native_layer_norm"]
 
 
+def test_layer_norm_that_is_centred_twice(library: OpLibrary) -> None:
+    """As Cohere's, which is without a name for what was centred."""
+
+    def centred(build: Builder, x: Tensor) -> Tensor:
+        mean = build.emit("aten.mean.dim", x=x, dim=(2,), keepdim=True)
+        return build.emit("aten.sub.Tensor", a=x, b=mean)
+
+    def make(build: Builder, x: Tensor) -> Tensor:
+        square = squared(build, centred(build, x), "pow")
+        mean = build.emit("aten.mean.dim", x=square, dim=(2,), keepdim=True)
+        total = build.add(mean, build.scalar(1e-5, x.dtype))
+        return divided(build, centred(build, x), total, "rsqrt")
+
+    assert ops(optimized(library, make, (2, 3, 6))) == ["aten.native_layer_norm"]
+
+
 @pytest.mark.parametrize("factored", [False, True])
 def test_gelu_by_a_hyperbolic_tangent(library: OpLibrary, factored: bool) -> None:
     def make(build: Builder, x: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ def _gelu(library: OpLibrary, matcher: Matcher, node: Node) -> tuple[Tensor, str
         if function is None:
             continue
         approximate, wanted = _FORMS[function.op]
-        if is_polynomial(polynomial(library, matcher, function.args[0], x), wanted):
+        if is_polynomial(polynomial(library, matcher, function.args[0], x), wanted, x.dtype):
             return x, approximate, function
     return None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from spirloom.ir import Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.mean_square import MUL, Normalized, normalized, trailing
+from spirloom.passes.mean_square import Normalized, normalized, trailing
+from spirloom.passes.polynomial import MUL
 from spirloom.passes.rewrite import ADD, Matcher, fused_name
 
 LAYER_NORM = "aten.native_layer_norm"

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from spirloom.ir import Node, Tensor
 from spirloom.ops import OpLibrary
+from spirloom.passes.polynomial import DIV, MUL, POWERS, exponent
 from spirloom.passes.rewrite import ADD, Matcher, is_scalar, split_scalar
-
-MUL, DIV = "aten.mul.Tensor", "aten.div.Tensor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,11 @@ def normalized(library: OpLibrary, matcher: Matcher, node: Node) -> Normalized |
         if found is None or mean is None or x.shape != node.outputs[0].shape:
             continue
         square = matcher.producer(mean.args[0])
-        first = None if square is None or not _is_square(square, x) else trailing(library, mean, x)
+        first = (
+            None
+            if square is None or not _is_square(matcher, square, x)
+            else trailing(library, mean, x)
+        )
         if square is not None and first is not None:
             return Normalized(x, x.shape[first:], found[1], square)
     return None
@@ -59,41 +62,32 @@ def _quotients(matcher: Matcher, node: Node) -> list[tuple[Tensor, Tensor]]:
 
 def _rooted(matcher: Matcher, value: object) -> Tensor | None:
     """s of √s"""
-    root = matcher.producer(value, "aten.sqrt", "aten.pow.Tensor_Scalar")
-    if root is None or (root.op != "aten.sqrt" and root.args[1] != 0.5):
+    root = matcher.producer(value, "aten.sqrt", *POWERS)
+    if root is None or (root.op in POWERS and exponent(root) != 0.5):
         return None
     return root.args[0] if isinstance(root.args[0], Tensor) else None
 
 
 def _inverse_rooted(matcher: Matcher, value: object) -> Tensor | None:
     """s of 1 / √s"""
-    node = matcher.producer(value, "aten.rsqrt", "aten.reciprocal", DIV, "aten.pow.Tensor_Scalar")
-    match node.op if node is not None else None:
-        case "aten.rsqrt":
-            return _first(node)
-        case "aten.reciprocal":
-            return _rooted(matcher, _first(node))
-        case "aten.pow.Tensor_Scalar" if node is not None and node.args[1] == -0.5:
-            return _first(node)
-        case "aten.div.Tensor" if node is not None and is_scalar(node.args[0], 1.0):
-            return _rooted(matcher, node.args[1])
-    return None
+    node = matcher.producer(value, "aten.rsqrt", "aten.reciprocal", DIV, *POWERS)
+    if node is None:
+        return None
+    if node.op == DIV:
+        return _rooted(matcher, node.args[1]) if is_scalar(node.args[0], 1.0) else None
+    x = node.args[0]
+    if node.op == "aten.reciprocal":
+        return _rooted(matcher, x)
+    inverse = node.op == "aten.rsqrt" or exponent(node) == -0.5
+    return x if inverse and isinstance(x, Tensor) else None
 
 
-def _first(node: Node | None) -> Tensor | None:
-    value = node.args[0] if node is not None else None
-    return value if isinstance(value, Tensor) else None
-
-
-def _is_square(node: Node, x: Tensor) -> bool:
+def _is_square(matcher: Matcher, node: Node, x: Tensor) -> bool:
     """Whether a node is x², in any spelling."""
-    if node.args[0] is not x:
+    if not matcher.same(node.args[0], x):
         return False
-    match node.op:
-        case "aten.pow.Tensor_Scalar":
-            return node.args[1] == 2.0
-        case "aten.pow.Tensor_Tensor":
-            return is_scalar(node.args[1], 2.0)
-        case "aten.mul.Tensor":
-            return node.args[1] is x
-    return node.op == "aten.square"
+    return (
+        node.args[1] is node.args[0]
+        if node.op == MUL
+        else node.op in POWERS and exponent(node) == 2.0
+    )

@@ -11,6 +11,7 @@ from spirloom.passes.views import VIEW
 
 CAT, SLICE, SELECT = "aten.cat", "aten.slice.Tensor", "aten.select.int"
 UNSQUEEZE = "aten.unsqueeze"
+SQUEEZE = "aten.squeeze.dims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ class Joined:
 
 def pairs_of(library: OpLibrary, matcher: Matcher, first: object, second: object) -> Pairs | None:
     """The rows of which these are the first and the second of each pair."""
-    one = matcher.producer(first, SLICE, SELECT)
-    two = matcher.producer(second, SLICE, SELECT)
-    if one is None or two is None or one.op != two.op or one.args[0] is not two.args[0]:
-        return None
-    return _sliced(library, one, two) if one.op == SLICE else _selected(library, matcher, one, two)
+    one, two = (matcher.producer(each, SLICE) for each in (first, second))
+    if one is not None and two is not None and one.args[0] is two.args[0]:
+        return _sliced(library, one, two)
+    a, b = (_picked(library, matcher, each) for each in (first, second))
+    return None if a is None or b is None else _selected(matcher, a, b)
 
 
 def _sliced(library: OpLibrary, one: Node, two: Node) -> Pairs | None:
@@ -68,21 +69,40 @@ def _sliced(library: OpLibrary, one: Node, two: Node) -> Pairs | None:
     return Pairs(x, x.shape, True) if whole and steps == [(0, 2), (1, 2)] else None
 
 
-def _selected(library: OpLibrary, matcher: Matcher, one: Node, two: Node) -> Pairs | None:
+@dataclass(frozen=True, slots=True)
+class _Picked:
+    """One place of a dim of x, without that dim."""
+
+    x: Tensor
+    dim: int
+    index: int
+
+
+def _picked(library: OpLibrary, matcher: Matcher, value: object) -> _Picked | None:
+    """By its own operator, or as a slice of size 1 without its dim."""
+    node = matcher.producer(value, SELECT, VIEW, SQUEEZE)
+    if node is not None and node.op != SELECT:
+        node = matcher.producer(node.args[0], SLICE)
+    x = node.args[0] if node is not None else None
+    if node is None or not isinstance(x, Tensor) or not isinstance(value, Tensor):
+        return None
+    dim, index = _ints(library, node, "dim", "index" if node.op == SELECT else "start")
+    dim %= len(x.shape)
+    same = value.shape == (*x.shape[:dim], *x.shape[dim + 1 :])
+    return _Picked(x, dim, index % max(x.shape[dim], 1)) if same else None
+
+
+def _selected(matcher: Matcher, one: _Picked, two: _Picked) -> Pairs | None:
     """Of [row, pair, 2], or of [row, 2, pair]."""
-    x = one.args[0]
-    assert isinstance(x, Tensor)
-    rank = len(x.shape)
-    places = [_ints(library, node, "dim", "index") for node in (one, two)]
-    dims = {dim % rank for dim, _ in places}
-    at = [index % 2 for _, index in places]
-    dim = dims.pop()
-    if dims or at != [0, 1] or dim < rank - 2 or x.shape[dim] != 2:
+    x, rank = one.x, len(one.x.shape)
+    if two.x is not x or one.dim != two.dim or (one.index, two.index) != (0, 1):
+        return None
+    if one.dim < rank - 2 or rank < 2 or x.shape[one.dim] != 2:
         return None
     view = matcher.producer(x, VIEW)
     source = view.args[0] if view is not None else x
     shape = (*x.shape[:-2], x.shape[-2] * x.shape[-1])
-    return Pairs(source, shape, dim == rank - 1) if isinstance(source, Tensor) else None
+    return Pairs(source, shape, one.dim == rank - 1) if isinstance(source, Tensor) else None
 
 
 def joined(matcher: Matcher, value: object) -> Joined | None:

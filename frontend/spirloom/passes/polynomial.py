@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from math import isclose
 
-from spirloom.ir import Node, Tensor
+from spirloom.ir import DType, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.rewrite import ADD, Matcher, scalar
 
 MUL, DIV, SUB = "aten.mul.Tensor", "aten.div.Tensor", "aten.sub.Tensor"
-POWER, SQUARE = "aten.pow.Tensor_Scalar", "aten.square"
+SQUARE = "aten.square"
+POWERS = ("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", SQUARE)
 Polynomial = dict[int, float]  # exponent → factor
 _MOST_NODES = 8
 _GREATEST_POWER = 4
@@ -24,14 +25,14 @@ def polynomial(
     known = scalar(value)
     if known is not None:
         return {0: known}
-    node = matcher.producer(value, ADD, SUB, MUL, DIV, POWER, SQUARE)
-    if node is None or most == 0 or not (node.op in (POWER, SQUARE) or library.is_plain(node)):
+    node = matcher.producer(value, ADD, SUB, MUL, DIV, *POWERS)
+    if node is None or most == 0 or not (node.op in POWERS or library.is_plain(node)):
         return None
     a = polynomial(library, matcher, node.args[0], x, most - 1)
     if a is None:
         return None
-    if node.op in (POWER, SQUARE):
-        return _power(a, 2.0 if node.op == SQUARE else node.args[1])
+    if node.op in POWERS:
+        return _power(a, exponent(node))
     b = polynomial(library, matcher, node.args[1], x, most - 1)
     return None if b is None else _joined(node, a, b)
 
@@ -54,17 +55,26 @@ def _product(a: Polynomial, b: Polynomial) -> Polynomial:
     return result
 
 
-def _power(a: Polynomial, exponent: object) -> Polynomial | None:
-    if exponent not in range(1, _GREATEST_POWER + 1):
+def exponent(node: Node) -> float | None:
+    """The known exponent of one of POWERS."""
+    if node.op == SQUARE:
+        return 2.0
+    value = node.args[1]
+    return float(value) if isinstance(value, int | float) else scalar(value)
+
+
+def _power(a: Polynomial, times: float | None) -> Polynomial | None:
+    if times is None or times not in range(1, _GREATEST_POWER + 1):
         return None
     result = a
-    for _ in range(int(str(exponent).partition(".")[0]) - 1):
+    for _ in range(int(times) - 1):
         result = _product(result, a)
     return result
 
 
-def is_polynomial(found: Polynomial | None, wanted: Polynomial) -> bool:
-    """Whether the factors are these, as closely as float32 tells."""
+def is_polynomial(found: Polynomial | None, wanted: Polynomial, dtype: DType) -> bool:
+    """Whether the factors are these, as closely as constants of the type tell."""
     if found is None or set(found) != set(wanted):
         return False
-    return all(isclose(found[e], wanted[e], rel_tol=1e-6) for e in wanted)
+    closely = 1e-3 if dtype is DType.F16 else 1e-6
+    return all(isclose(found[e], wanted[e], rel_tol=closely) for e in wanted)

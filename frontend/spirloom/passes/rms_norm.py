@@ -8,7 +8,8 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.layer_norm import absorb
-from spirloom.passes.mean_square import MUL, normalized
+from spirloom.passes.mean_square import normalized
+from spirloom.passes.polynomial import MUL
 from spirloom.passes.rewrite import COPY, Matcher, fused_name
 
 RMS_NORM = "aten.rms_norm"
