@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from torch import nn
 
 from tests.frontend import reference_run
 from tests.frontend.models import compute, imported, model, node, ops, random
+from tests.onnx_export import export_traced
 
 CELLS: dict[str, Callable[..., Any]] = {
     "lstm": nn.LSTM,
@@ -52,12 +52,10 @@ class Packed(nn.Module):  # type: ignore[misc]
 def check(module: Any, inputs: dict[str, Any], library: OpLibrary, folder: Path) -> Graph:
     """Imports an export of the module, and compares every output with the module's own."""
     path = folder / "m.onnx"
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            module, tuple(inputs.values()), str(path), opset_version=14, input_names=list(inputs)
-        )
-        results = module(*inputs.values())
+    args = tuple(inputs.values())
+    export_traced(module, args, path, opset_version=14, input_names=list(inputs))
+    with torch.no_grad():
+        results = module(*args)
     graph = import_model(path, library, Shapes())
     optimize(graph, library)
     arrays = {t.name: inputs[t.name].numpy().astype(t.dtype.numpy) for t in graph.inputs}

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import torchvision
 from spirloom.ir import Array
 from spirloom.ops import OpLibrary
 
@@ -68,6 +67,7 @@ def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool) -> None:
     constants: dict[str, Array] = {"boxes": boxes, "images": images}
     graph = imported(model([made], {"x": x.shape}, constants, opset=16), library, tmp_path)
     regions = np.concatenate([images[:, None].astype(np.float32), boxes], axis=1)
+    torchvision = pytest.importorskip("torchvision")
     expected = torchvision.ops.roi_align(
         torch.tensor(x), torch.tensor(regions), (3, 2), 0.5, 2, aligned
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from tests.frontend import reference_run
+from tests.onnx_export import export_traced
 
 
 class Calls(nn.Module):  # type: ignore[misc]
@@ -95,17 +95,15 @@ MODULES = {
 
 def imported(module: Any, x: Any, opset: int, folder: Path, library: OpLibrary) -> Graph:
     path = folder / "m.onnx"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            module,
-            (x,),
-            str(path),
-            opset_version=opset,
-            input_names=["x"],
-            dynamic_axes={"x": {0: "batch"}},
-            do_constant_folding=False,
-        )
+    export_traced(
+        module,
+        (x,),
+        path,
+        opset_version=opset,
+        input_names=["x"],
+        dynamic_axes={"x": {0: "batch"}},
+        do_constant_folding=False,
+    )
     graph = import_model(path, library, Shapes(dims={"batch": x.shape[0]}))
     optimize(graph, library)
     return graph

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+
+from tests.onnx_export import export_traced
 
 WIDTH, HEADS, LONGEST = 24, 3, 40
 
@@ -72,12 +73,10 @@ def convolutional() -> nn.Module:
 
 def export(network: nn.Module, example: Any, axes: dict[int, str], path: Path) -> Path:
     """The network as an ONNX file with the input x and the output y."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            network.eval(), (example,), str(path), opset_version=16, input_names=["x"],
-            output_names=["y"], dynamic_axes={"x": axes},
-        )  # fmt: skip
+    export_traced(
+        network.eval(), (example,), path, opset_version=16, input_names=["x"],
+        output_names=["y"], dynamic_axes={"x": axes},
+    )  # fmt: skip
     return path
 
 

@@ -5,7 +5,6 @@ The oracle of both is PyTorch.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from spirloom.passes import OPTIMIZATIONS, optimize
 
 from tests.fusion.device import Device, distance
 from tests.fusion.modules import CASES, Case
+from tests.onnx_export import export_traced
 
 # Relative to the norm. f16: rounding of what lies between the operators that were fused.
 BETWEEN = {"f32": 2e-6, "f16": 1.5e-3}
@@ -30,19 +30,18 @@ def export(case: Case, path: Path) -> tuple[Array, list[Array]]:
     torch.manual_seed(3)
     module = case.module().eval()
     x = 2 * torch.randn(case.shape)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")
+    with torch.no_grad():
         expected = module(x)
-        torch.onnx.export(
-            module,
-            (x,),
-            str(path),
-            opset_version=13,
-            input_names=["x"],
-            # The exporter folds batch norms itself otherwise.
-            training=torch.onnx.TrainingMode.PRESERVE,
-            do_constant_folding=False,
-        )
+    export_traced(
+        module,
+        (x,),
+        path,
+        opset_version=13,
+        input_names=["x"],
+        # The exporter folds batch norms itself otherwise.
+        training=torch.onnx.TrainingMode.PRESERVE,
+        do_constant_folding=False,
+    )
     outputs = expected if isinstance(expected, tuple) else (expected,)
     return x.numpy(), [y.numpy() for y in outputs]
 

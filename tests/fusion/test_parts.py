@@ -14,6 +14,7 @@ from spirloom.passes import optimize
 from torch import Tensor, nn
 
 from tests.fusion.device import Device, distance
+from tests.onnx_export import export_traced
 
 
 class DenseBlock(nn.Module):  # type: ignore[misc]
@@ -73,15 +74,9 @@ def test_like_pytorch(
         expected = net(x)
     wanted = expected if isinstance(expected, tuple) else (expected,)
     names = [f"y{i}" for i in range(len(wanted))]
-    torch.onnx.export(
-        net,
-        (x,),
-        str(tmp_path / "net.onnx"),
-        opset_version=13,
-        input_names=["x"],
-        output_names=names,
-    )
-    graph = import_model(tmp_path / "net.onnx", library, Shapes())
+    path = tmp_path / "net.onnx"
+    export_traced(net, (x,), path, opset_version=13, input_names=["x"], output_names=names)
+    graph = import_model(path, library, Shapes())
     optimize(graph, library)
     device = Device(spirloom_run, tmp_path)
     for storage in ("buffer", "texture3d"):

@@ -15,13 +15,18 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.torch import decompose, export, program_of
+from spirloom.torch.archive import is_archive
 from spirloom.torch.archived import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
+from torch.torch_version import TorchVersion
 
 from tests.frontend.reference_run import run
 
 LIBRARY = OpLibrary()
+needs_archives = pytest.mark.skipif(
+    TorchVersion(torch.__version__) < "2.9", reason="This PyTorch pickles weights in its archives."
+)
 
 
 class Function(torch.nn.Module):  # type: ignore[misc]
@@ -76,6 +81,7 @@ def test_tied_weights_are_stored_once() -> None:
     assert len(weights) == 1
 
 
+@needs_archives
 def test_export_gives_the_bytes_of_the_archive(tmp_path: Path) -> None:
     x, block = torch.ones(2, 4), Block().eval()
     torch.export.save(decompose(torch.export.export(block, (x,)), LIBRARY), tmp_path / "net.pt2")
@@ -188,6 +194,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@needs_archives
 def test_another_major_version_is_refused(archive: Path, tmp_path: Path) -> None:
     def change(model: Any) -> None:
         model["schema_version"]["major"] = 9
@@ -196,6 +203,7 @@ def test_another_major_version_is_refused(archive: Path, tmp_path: Path) -> None
         read_archive(damaged(archive, change, tmp_path))
 
 
+@needs_archives
 def test_damage_is_named(archive: Path, tmp_path: Path) -> None:
     def change(model: Any) -> None:
         del model["graph_module"]["graph"]["nodes"][0]["inputs"]
@@ -204,6 +212,7 @@ def test_damage_is_named(archive: Path, tmp_path: Path) -> None:
         read_archive(damaged(archive, change, tmp_path))
 
 
+@needs_archives
 def test_weights_end_within_the_file(archive: Path, tmp_path: Path) -> None:
     """Sizes in an archive's configuration are checked against the bytes there are."""
     out = tmp_path / "short.pt2"
@@ -214,3 +223,21 @@ def test_weights_end_within_the_file(archive: Path, tmp_path: Path) -> None:
             target.writestr(info.filename, data[:8] if short else data)
     with pytest.raises(ImportFailure, match="needs 64 bytes, and there are 8"):
         build(read_archive(out), LIBRARY, Options())
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        ["serialized_exported_program.json", "serialized_state_dict.pt", "version"],
+        ["net/models/model.json", "net/data/weights/model.pt", "net/archive_version"],
+    ],
+    ids=["2.6", "2.8"],
+)
+def test_what_early_releases_wrote(members: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "early.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        for member in members:
+            archive.writestr(member, "{}")
+    assert is_archive(path)
+    with pytest.raises(ImportFailure, match=r"PyTorch before 2.9 .* spirloom.torch.export"):
+        read_archive(path)

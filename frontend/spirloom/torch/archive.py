@@ -19,6 +19,8 @@ from spirloom.ir import Array
 
 # No member of an archive is more than a number of times what it takes there.
 MAX_JSON = 1 << 30
+# A member of what PyTorch wrote before it had this format.
+EARLY = "serialized_exported_program.json"
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
@@ -26,7 +28,8 @@ def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive with exported programs, and so no ONNX model."""
     try:
         with open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
-            return any("/models/" in name for name in archive.namelist())
+            names = archive.namelist()
+            return EARLY in names or any("/models/" in name for name in names)
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         return False  # whoever reads it says why
 
@@ -44,7 +47,8 @@ class Archive:
             raise ImportFailure(f"Cannot read {path}: {_reason(error)}.") from error
         self._members: dict[str, zipfile.ZipInfo] = {}
         for info in self._zip.infolist():
-            self._members.setdefault(info.filename.partition("/")[2], info)
+            top, _, name = info.filename.partition("/")
+            self._members.setdefault(name or top, info)
 
     def has(self, name: str) -> bool:
         """Whether there is such a member."""

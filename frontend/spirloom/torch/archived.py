@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spirloom.errors import ImportFailure
-from spirloom.torch.archive import Archive, Weights
+from spirloom.torch.archive import EARLY, Archive, Weights
 from spirloom.torch.archived_calls import argument, call_of, given_of, meta_of
 from spirloom.torch.json_fields import Json
 from spirloom.torch.program import Given, Input, Kind, Program, Range, Ref
@@ -28,6 +28,12 @@ _MUTATIONS = {"buffer_mutation": "buffer_name", "user_input_mutation": "user_inp
 def read_archive(path: Path) -> Program:
     """The program that torch.export.save wrote. Raises ImportFailure."""
     archive = Archive(path)
+    if archive.has(EARLY) or any(archive.names("data/weights/", ".pt")):
+        raise ImportFailure(
+            f"{path} has its weights as pickled objects of Python, which import does not run; "
+            "PyTorch before 2.9 wrote such archives. Export it with 2.9 to 2.13, or in process with "
+            "spirloom.torch.export."
+        )
     if archive.has("byteorder") and archive.text("byteorder") != "little":
         raise ImportFailure(f"{path} is not of a little-endian machine; export it on one.")
     models = archive.names("models/", ".json")
@@ -41,7 +47,7 @@ def read_archive(path: Path) -> Program:
     if major != MAJOR:
         raise ImportFailure(
             f"{path} is of version {major} of torch.export's format, and {MAJOR} is supported: "
-            "export it with PyTorch 2.7 to 2.13, or in process with spirloom.torch.export."
+            "export it with PyTorch 2.9 to 2.13, or in process with spirloom.torch.export."
         )
     module = model.get("graph_module")
     graph = module.get("graph")
