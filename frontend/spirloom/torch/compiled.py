@@ -82,6 +82,15 @@ class Compiled:
         self._last = ready
         return ready(leaves)
 
+    def train(self, mode: bool = True) -> Compiled:
+        """Sets the module's mode. Only that which it was compiled in runs on the device."""
+        self._module.train(mode)
+        return self
+
+    def eval(self) -> Compiled:
+        """The same as train(False)."""
+        return self.train(False)
+
     @property
     def report(self) -> Report:
         """What went where for the arguments that it was called with last."""
@@ -89,7 +98,9 @@ class Compiled:
 
     def __getattr__(self, name: str) -> Any:
         """The module's own."""
-        return getattr(self.__dict__["_module"], name)
+        if name == "_module":  # while it is copied
+            raise AttributeError(name)
+        return getattr(self._module, name)
 
     def __repr__(self) -> str:
         return f"<spirloom.torch.Compiled {type(self._module).__name__}>"
