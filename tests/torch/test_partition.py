@@ -99,7 +99,7 @@ def test_behind_what_stays_the_device_goes_on() -> None:
     assert ops[plan.segments[1].nodes[0]] == "aten._fft_r2c"
 
 
-PATTERNS = {
+PATTERNS: dict[str, Any] = {
     "silu": lambda h: h * torch.sigmoid(h),
     "gelu": lambda h: 0.5 * h * (1 + torch.erf(h / 2**0.5)),
     "hardswish": lambda h: h * torch.clamp(h + 3, 0, 6) / 6,

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from spirloom.torch.exported_module import ExportedModule, Sized
 
 
+# For so many signatures what was prepared is kept: each has its own copy of the weights.
+_KEPT = 8
+
+
 def compile(
     module: Any,
     args: Sequence[Any] = (),
@@ -128,6 +132,8 @@ class Compiled:
         if found is None:
             found = self._export(args, kwargs, None)
             self._exported.append(found)
+        if len(self._ready) >= _KEPT:
+            self._ready.pop(next(iter(self._ready)))
         self._ready[key] = Sized(found, leaves)
         return self._ready[key]
 
