@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 from spirloom import graph_file
 from spirloom.errors import NodesUnsupported, SpirloomError
+from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Segment, Side, partition
 from spirloom.runtime import Model, Runtime, default_runtime
 from spirloom.runtime.runtime import StorageName
+from spirloom.sizes import Symbol
 from spirloom.torch.described import described, groups_of
 from spirloom.torch.importer import names_of
 from spirloom.torch.options import Options
@@ -18,6 +21,7 @@ from spirloom.torch.parts import device_graph
 from spirloom.torch.program import Program
 from spirloom.torch.survey import Limits, Survey, survey
 from spirloom.torch.traced import Traced, readers_of_layouts, views_of_inputs
+from spirloom.varying.generalize import generalize
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,16 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A plan, and for each of its segments the model that runs it; None of those of the host."""
+    """A plan, and for each of its segments the model that runs it; None of those of the host.
+
+    `found` is of the sizes that it was planned for. A model takes one call at a time: `lock`.
+    """
 
     network: Network
     plan: Plan
     models: tuple[Model | None, ...]
     found: Survey
+    lock: Lock = field(default_factory=Lock)
 
 
 class _Refused(Exception):
@@ -53,44 +61,85 @@ class _Refused(Exception):
         self.reasons = reasons
 
 
-def build(traced: Traced, sizes: Mapping[str, int], setting: Setting) -> Built:
-    """Plans, and plans again without what a segment turned out not to be able to compute."""
-    program, library, options = traced.program, setting.library, setting.options
-    found = survey(program, library, options, sizes, _limits(setting))
+class CannotVary(Exception):
+    """A segment can be built for fixed sizes alone."""
+
+
+def build(
+    traced: Traced, sizes: Mapping[str, int], setting: Setting, symbols: Sequence[Symbol] = ()
+) -> Built:
+    """Plans, and plans again without what a segment turned out not to be able to compute.
+
+    With symbols, `sizes` are their greatest ones, and the models take all others as well; raises
+    CannotVary.
+    """
+    builder = _Builder(traced, sizes, setting, symbols)
+    found = builder.found
     refused = views_of_inputs(traced) | readers_of_layouts(traced, sizes)
     stays = bool(refused) or any(found.reasons)
-    groups = groups_of(program, found, library, options.skip) if stays else ()
+    program, skip = traced.program, setting.options.skip
+    groups = groups_of(program, found, setting.library, skip) if stays else ()
     while True:
         network = described(program, found, sizes, groups, refused)
         plan = partition(network, setting.costs)
         try:
-            models = tuple(
-                None if segment.side is Side.HOST
-                else _model(program, found, segment, sizes, setting)
-                for segment in plan.segments
-            )  # fmt: skip
+            models = tuple(map(builder.model, plan.segments))
             return Built(network, plan, models, found)
         except _Refused as error:
             refused |= error.reasons
 
 
-def _limits(setting: Setting) -> Limits:
-    device = setting.device().device
-    return Limits(device.max_storage_buffer_range, device.name)
+class _Builder:
+    """Builds segments of a program, which is surveyed once for each set of sizes."""
 
+    def __init__(
+        self, traced: Traced, sizes: Mapping[str, int], setting: Setting, symbols: Sequence[Symbol]
+    ) -> None:
+        self._program = traced.program
+        self._sizes = sizes
+        self._setting = setting
+        self._symbols = symbols
+        device = setting.device().device
+        limits = Limits(device.max_storage_buffer_range, device.name)
+        self.found = survey(self._program, setting.library, setting.options, sizes, limits)
+        self._surveys = {tuple(sizes.values()): self.found}
 
-def _model(
-    program: Program, found: Survey, segment: Segment, sizes: Mapping[str, int], setting: Setting
-) -> Model:
-    """The segment on the device. Raises _Refused."""
-    try:
-        graph = device_graph(program, found, segment, setting.library, setting.options, sizes)
-        return setting.device().load(graph_file.to_bytes(graph), storage=setting.storage)
-    except NodesUnsupported as error:
-        blamed = dict(_blamed(error, program, segment))
-        raise _Refused(blamed or dict.fromkeys(segment.nodes, str(error))) from error
-    except SpirloomError as error:
-        raise _Refused(dict.fromkeys(segment.nodes, str(error).splitlines()[0])) from error
+    def model(self, segment: Segment) -> Model | None:
+        """The segment on the device. Raises _Refused and CannotVary."""
+        if segment.side is Side.HOST:
+            return None
+        setting = self._setting
+        try:
+            data = graph_file.to_bytes(self._graph(segment))
+            return setting.device().load(data, storage=setting.storage)
+        except NodesUnsupported as error:
+            blamed = dict(_blamed(error, self._program, segment))
+            raise _Refused(blamed or dict.fromkeys(segment.nodes, str(error))) from error
+        except SpirloomError as error:
+            if self._symbols:
+                raise CannotVary(str(error)) from error
+            raise _Refused(dict.fromkeys(segment.nodes, str(error).splitlines()[0])) from error
+
+    def _graph(self, segment: Segment) -> Graph:
+        if not self._symbols:
+            return self._sized(segment, self._sizes)
+        open_sizes = self._program.symbols_of(segment.takes)
+        if open_sizes != {symbol.name for symbol in self._symbols}:
+            raise CannotVary("its inputs do not tell every size")
+
+        def make(chosen: Mapping[str, int]) -> Graph:
+            return self._sized(segment, {**self._sizes, **chosen})
+
+        return generalize(make, self._symbols, self._setting.library)
+
+    def _sized(self, segment: Segment, sizes: Mapping[str, int]) -> Graph:
+        setting, key = self._setting, tuple(sizes.values())
+        if key not in self._surveys:
+            found = survey(self._program, setting.library, setting.options, sizes)
+            self._surveys[key] = found
+        return device_graph(
+            self._program, self._surveys[key], segment, setting.library, setting.options, sizes
+        )
 
 
 def _blamed(
