@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeVar
 
 from spirloom.errors import NodesUnsupported, SpirloomError
-from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Report, Segment, Side, partition, report
 from spirloom.torch.build import symbols_of
@@ -32,27 +31,25 @@ def planned(
     program: Program,
     found: Survey,
     library: OpLibrary,
-    options: Options,
+    skip: Collection[str],
     sizes: Mapping[str, int],
-    make: Callable[[Graph], Made],
+    make: Callable[[Segment], Made],
     refused: Mapping[int, str] | None = None,
     costs: Costs | None = None,
 ) -> tuple[Network, Plan, tuple[Made | None, ...]]:
-    """A plan whose segments can be built, and what `make` made of each graph; None in the host.
+    """A plan whose segments can be built, and what `make` made of each; None in the host.
 
-    `refused` are calls that stay, and why. The survey's graph is given away.
+    `refused` are calls that stay, and why; a segment that `make` fails for with a SpirloomError
+    stays too. `skip` are passes that will not run.
     """
-    groups = groups_of(program, found, library, options.skip)
     stay = dict(refused or {})
+    cut = bool(stay) or any(found.reasons)
+    groups = groups_of(program, found, library, skip) if cut else ()
     while True:
         network = described(program, found, sizes, groups, stay)
         plan = partition(network, costs)
         try:
-            made = tuple(
-                _made(program, found, segment, library, options, sizes, make)
-                for segment in plan.segments
-            )
-            return network, plan, made
+            return network, plan, tuple(_made(program, each, make) for each in plan.segments)
         except _Refused as error:
             stay |= error.reasons
 
@@ -62,24 +59,20 @@ def report_of(program: Program, library: OpLibrary, options: Options) -> Report:
     fixed, symbols = symbols_of(program, options)
     sizes = fixed | {symbol.name: symbol.greatest for symbol in symbols}
     found = survey(program, library, options, sizes)
-    network, plan, _ = planned(program, found, library, options, sizes, lambda graph: None)
+
+    def make(segment: Segment) -> None:
+        device_graph(program, found, segment, library, options, sizes)
+
+    network, plan, _ = planned(program, found, library, options.skip, sizes, make)
     return report(network, plan)
 
 
-def _made(
-    program: Program,
-    found: Survey,
-    segment: Segment,
-    library: OpLibrary,
-    options: Options,
-    sizes: Mapping[str, int],
-    make: Callable[[Graph], Made],
-) -> Made | None:
+def _made(program: Program, segment: Segment, make: Callable[[Segment], Made]) -> Made | None:
     """What is made of a segment of the device. Raises _Refused."""
     if segment.side is Side.HOST:
         return None
     try:
-        return make(device_graph(program, found, segment, library, options, sizes))
+        return make(segment)
     except NodesUnsupported as error:
         blamed = dict(_blamed(error, program, segment))
         raise _Refused(blamed or dict.fromkeys(segment.nodes, str(error))) from error
