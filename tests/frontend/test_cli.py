@@ -208,7 +208,9 @@ def test_bad_usage_exits_with_2(
     assert "usage: spirloom" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["", "import", "inspect", "partition", "ops", "cases", "new-op"])
+@pytest.mark.parametrize(
+    "command", ["", "import", "inspect", "partition", "ops", "cases", "new-op"]
+)
 def test_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as error:
         main([*command.split(), "--help"])
