@@ -12,6 +12,7 @@ import spirloom.torch
 import torch
 from spirloom.partition import Report, Side
 from spirloom.torch import backend
+from spirloom.torch.training import tell_again
 from torch import nn
 
 from tests.torch.networks import NETWORKS
@@ -73,7 +74,7 @@ def test_what_is_parted_agrees(compiled: Compile, name: str) -> None:
     run = compiled(module, *args)
     for _ in range(2):
         check(run(*args), module(*args))
-    assert on_device(run, "aten.linear") + on_device(run, "aten.convolution") > 0
+    assert on_device(run, "aten.linear") + on_device(run, "aten.conv2d") > 0
     other = tuple(x + 0.1 if x.is_floating_point() else x for x in args)
     check(run(*other), module(*other))
 
@@ -240,7 +241,7 @@ def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
 @BOTH
 def test_training_is_torchs_and_says_so_once(compiled: Compile) -> None:
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()), torch.randn(8, 32)
-    backend.spirloom.reset()
+    tell_again()
     with torch.enable_grad(), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         run = compiled(module, x)

@@ -14,7 +14,7 @@ from spirloom.runtime.runtime import StorageName
 from spirloom.torch.options import Options
 from spirloom.torch.planned import planned
 from spirloom.torch.survey import Limits, Survey, survey
-from spirloom.torch.traced import Traced, views_of_inputs
+from spirloom.torch.traced import Traced, readers_of_layouts, views_of_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def build(traced: Traced, sizes: Mapping[str, int], setting: Setting) -> Built:
     def load(graph: Graph) -> Model:
         return setting.device().load(graph_file.to_bytes(graph), storage=setting.storage)
 
-    refused = views_of_inputs(traced)
+    refused = views_of_inputs(traced) | readers_of_layouts(traced, sizes)
     network, plan, models = planned(
         program, found, library, options, sizes, load, refused, setting.costs
     )

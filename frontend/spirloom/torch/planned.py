@@ -42,8 +42,9 @@ def planned(
 
     `refused` are calls that stay, and why. The survey's graph is given away.
     """
-    groups = groups_of(program, found, library, options.skip)
     stay = dict(refused or {})
+    stays = bool(stay) or any(found.reasons)
+    groups = groups_of(program, found, library, options.skip) if stays else ()
     while True:
         network = described(program, found, sizes, groups, stay)
         plan = partition(network, costs)
