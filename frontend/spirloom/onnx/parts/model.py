@@ -112,7 +112,8 @@ class PartedModel:
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
-        return f"<spirloom.onnx.PartedModel ({inputs}) -> ({outputs}), {len(self._parts)} parts>"
+        count = f"{len(self._parts)} part{'s' if len(self._parts) != 1 else ''}"
+        return f"<spirloom.onnx.PartedModel ({inputs}) -> ({outputs}), {count}>"
 
 
 def _dead_after(parts: Sequence[Part], kept: set[str]) -> list[list[str]]:
