@@ -25,8 +25,10 @@ def places(value: Any) -> Iterator[Place]:
 
 
 def mutate(model: Any, choose: random.Random) -> None:
-    """Makes one change."""
+    """Makes one change, if there is anything to change."""
     found = list(places(model))
+    if not found:
+        return
     container, key = choose.choice(found)
     value = container[key]
     match choose.randrange(8):

@@ -102,6 +102,11 @@ def add_parser(commands: Any) -> None:
         help="a folder of operator specs of your own, which nodes of the same name become",
     )
     parser.add_argument(
+        "--strip",
+        action="store_true",
+        help="leave out the lines of the model's code that nodes come from (of PyTorch)",
+    )
+    parser.add_argument(
         "--no-optimize", action="store_true", help="keep the nodes as the model has them"
     )
     parser.add_argument(
@@ -174,10 +179,10 @@ def _import_archive(
     from spirloom.torch.build import build
     from spirloom.torch.options import Options
 
-    if arguments.shape or arguments.fix:
+    if arguments.shape:
         raise ImportFailure(
-            "--shape and --fix are for ONNX models; an exported program has its sizes and "
-            "constants, but for those that --dim chooses."
+            "--shape is for ONNX models; an exported program has the sizes that it was exported "
+            "with, but for those that --dim chooses."
         )
     shapes = _shapes(arguments)
     options = Options(
@@ -188,6 +193,8 @@ def _import_archive(
         skip=skipped,
         float64_as_float32=arguments.float64_as_float32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
+        fixed=_fixed(arguments.fix),
+        strip=arguments.strip,
     )
     return build(read_archive(arguments.model), library, options, storage)
 
