@@ -43,7 +43,7 @@ _TENSOR = Tables(
     }
 )
 _ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String(), 5: Vector(4)})
-_NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String()})
+_NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String(), 4: String()})
 _SYMBOL = Tables({0: String(), 1: Scalar(8), 2: Scalar(8)})
 _SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4)})
 _SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8)})

@@ -63,7 +63,7 @@ def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, Section]:
     root.version = VERSION
     root.tensors = [_tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors]
     root.constants = pool.entries
-    root.nodes = [_node(node, index, sizes) for node in graph.nodes]
+    root.nodes = [_node(node, graph.source_of(node), index, sizes) for node in graph.nodes]
     root.inputs = [index[t] for t in graph.inputs]
     root.outputs = [index[t] for t in graph.outputs]
     root.constantsFile = constants_file
@@ -151,12 +151,13 @@ def _tensor(tensor: Tensor, constant: int, sizes: _SizePool) -> fb.TensorT:
     return result
 
 
-def _node(node: Node, index: dict[Tensor, int], sizes: _SizePool) -> fb.NodeT:
+def _node(node: Node, source: str, index: dict[Tensor, int], sizes: _SizePool) -> fb.NodeT:
     result = fb.NodeT()
     result.op = node.op
     result.args = [_arg(arg, index, sizes) for arg in node.args]
     result.outputs = [index[t] for t in node.outputs]
     result.name = node.name
+    result.source = source or None
     return result
 
 

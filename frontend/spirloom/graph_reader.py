@@ -104,6 +104,9 @@ class _Reader:
         inputs = [_at(tensors, i, "an input") for i in _list(root.inputs)]
         outputs = [_at(tensors, i, "an output") for i in _list(root.outputs)]
         graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols)
+        for node, entry in zip(nodes, root.nodes or [], strict=True):
+            if entry.source:
+                graph.sources[node.name] = _text(entry.source)
         _check_order(graph)
         return graph
 

@@ -88,7 +88,9 @@ def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
     for index, node in enumerate(graph.nodes):
         operands = ", ".join(str(t) for t in node.inputs())
         results = ", ".join(f"{t} @ {offsets[t]}" if t in offsets else str(t) for t in node.outputs)
-        line = f"{index:>3}  {node.op}  {operands} → {results}  ({node.name})"
+        place = graph.source_of(node)
+        name = f"{node.name} at {place}" if place else node.name
+        line = f"{index:>3}  {node.op}  {operands} → {results}  ({name})"
         lines.append(shown(line))
     return lines
 

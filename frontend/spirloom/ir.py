@@ -98,13 +98,22 @@ def _replaced(arg: ArgValue, mapping: dict[Tensor, Tensor]) -> ArgValue:
 
 @dataclass(slots=True, eq=False)
 class Graph:
-    """A network: its inputs and outputs, and its nodes in topological order."""
+    """A network: its inputs and outputs, and its nodes in topological order.
+
+    `sources` has the lines of the source model's code by the names of nodes, as far as it is known.
+    """
 
     inputs: list[Tensor] = field(default_factory=list)
     outputs: list[Tensor] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     producer: str = ""
     symbols: tuple[Symbol, ...] = ()
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def source_of(self, node: Node) -> str:
+        """Where in the source model's code a node comes from, or the first that it was fused of."""
+        first = node.name.partition(" + ")[0]
+        return self.sources.get(node.name, self.sources.get(first, ""))
 
     def tensors(self) -> list[Tensor]:
         """Every tensor once: inputs, then each node's in order, then outputs."""

@@ -46,7 +46,7 @@ def make(choose: random.Random) -> dict[str, bytes]:
 
 def run(files: dict[str, bytes]) -> bool:
     """Imports the model; whether that worked. What was written must be readable."""
-    path = _folder() / "m.onnx"
+    path = scratch() / "m.onnx"
     path.write_bytes(files["m.onnx"])
     try:
         with patch.object(
@@ -56,7 +56,7 @@ def run(files: dict[str, bytes]) -> bool:
         optimize(graph, _library())
     except ImportFailure:
         return False
-    path = _folder() / "m.slg"
+    path = scratch() / "m.slg"
     path.write_bytes(graph_file.to_bytes(graph))
     graph_reader.load(path)
     return True
@@ -68,7 +68,7 @@ def _library() -> OpLibrary:
 
 
 @cache
-def _folder() -> Path:
+def scratch() -> Path:
     """In memory where there is such a place."""
     memory = Path("/dev/shm")
     made = tempfile.mkdtemp(prefix="spirloom-fuzz-", dir=memory if memory.is_dir() else None)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 from onnx import ModelProto
 
-from tests.fuzz import campaign, onnx_import, op_specs
+from tests.fuzz import campaign, onnx_import, op_specs, torch_import
 from tests.fuzz.onnx_seeds import seeds
 
 COUNT = 600
 
 
-@pytest.mark.parametrize("target", [onnx_import.TARGET, op_specs.TARGET], ids=["onnx", "specs"])
+TARGETS = {"onnx": onnx_import.TARGET, "specs": op_specs.TARGET, "torch": torch_import.TARGET}
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=[*TARGETS])
 def test_damaged_input_is_read_or_refused(target: campaign.Target, tmp_path: Path) -> None:
     result = campaign.campaign(target, seed=3, count=COUNT, keep=tmp_path)
     assert not result.findings, str(result)
@@ -23,6 +27,9 @@ def test_damaged_input_is_read_or_refused(target: campaign.Target, tmp_path: Pat
 def test_seeds_are_accepted() -> None:
     for files in (*op_specs.seeds()[0], *op_specs.seeds()[1]):
         assert op_specs.run({name: text.encode() for name, text in files.items()}), [*files]
+    for members in torch_import.seeds():
+        archive = torch_import.packed(members, random.Random(1))
+        assert torch_import.run({"m.pt2": archive}), [*members]
     own = [seed for seed in seeds() if isinstance(seed, ModelProto)]
     assert len(own) > 5
     for model in own[:20]:

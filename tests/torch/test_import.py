@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import spirloom
 import torch
-from spirloom import graph_file
+from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
+from spirloom.inspect import to_text
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.torch import decompose, export, program_of
@@ -73,6 +76,23 @@ def test_progress_is_reported() -> None:
     count = len(program.calls)
     assert told[:count] == [f"call {i} of {count}" for i in range(1, count + 1)]
     assert "finish" in told[count:]
+
+
+def test_nodes_have_the_lines_of_their_source(tmp_path: Path) -> None:
+    """Unless they are stripped; in the file, its description and the device's profile."""
+    written = tmp_path / "net.slg"
+    export(Block(), (torch.ones(2, 4),), output=written)
+    graph = graph_reader.load(written)
+    places = {graph.source_of(node) for node in graph.nodes}
+    assert len(places) == 2 and all(
+        re.fullmatch(r"torch/test_import.py:\d+", p) or re.fullmatch(r"modules/linear.py:\d+", p)
+        for p in places
+    )
+    assert "at torch/test_import.py:" in to_text(graph, LIBRARY, nodes=True)
+    rows = spirloom.load(written, profile=True).profile({"x": np.ones((2, 4), np.float32)})
+    assert any("at torch/test_import.py:" in row.node for row in rows)
+    stripped = export(Block(), (torch.ones(2, 4),), strip=True)
+    assert b".py:" in written.read_bytes() and b".py:" not in stripped
 
 
 def test_tied_weights_are_stored_once() -> None:
@@ -139,6 +159,22 @@ def test_all_that_cannot_be_imported_is_listed_with_its_place() -> None:
 def test_a_size_that_depends_on_data_is_refused() -> None:
     with pytest.raises(ImportFailure, match=r"aten.nonzero.*depends on the data.*test_import.py"):
         graph_of(Function(lambda x: x.nonzero()), torch.ones(3))
+
+
+def test_an_input_may_be_a_constant() -> None:
+    module, x = Function(lambda x, mask: torch.where(mask > 0, x, 0.0)), torch.ones(2, 3)
+    mask = np.array([[1, 0, 1]])
+    program = program_of(torch.export.export(module, (x, torch.ones(1, 3, dtype=torch.int64))))
+    names = [given.name for given in program.inputs]
+    graph = build(program, LIBRARY, Options(fixed={names[1]: mask}))
+    assert [t.name for t in graph.inputs] == names[:1]
+    (given,) = run(graph, {names[0]: x.numpy()}).values()
+    assert given.tolist() == [[1, 0, 1]] * 2
+    for wrong, message in ((mask[0], r"shape \[3\]"), (mask / 2, "int64")):
+        with pytest.raises(ImportFailure, match=message):
+            build(program, LIBRARY, Options(fixed={names[1]: wrong}))
+    with pytest.raises(ImportFailure, match="--fix other: there is no such input"):
+        build(program, LIBRARY, Options(fixed={"other": mask}))
 
 
 def test_symbols_are_those_of_the_program() -> None:

@@ -27,7 +27,8 @@ Offset<schema::Node> WriteNode(FlatBufferBuilder& builder, const FileNode& node)
   const auto arg_vector = builder.CreateVector(args);
   const auto outputs = builder.CreateVector(node.outputs);
   const auto name = builder.CreateString(node.name);
-  return schema::CreateNode(builder, op, arg_vector, outputs, name);
+  const auto source = node.source.empty() ? 0 : builder.CreateString(node.source);
+  return schema::CreateNode(builder, op, arg_vector, outputs, name, source);
 }
 
 Offset<schema::Tensor> WriteTensor(FlatBufferBuilder& builder, const FileTensor& tensor) {

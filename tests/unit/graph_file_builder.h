@@ -36,6 +36,7 @@ struct FileNode {
   std::vector<Arg> args;
   std::vector<uint32_t> outputs;
   std::string name;
+  std::string source = "";  // none if it is empty
 };
 
 struct FileGraph {

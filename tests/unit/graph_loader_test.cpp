@@ -185,6 +185,8 @@ TEST(GraphLoader, RefusesBadArguments) {
   ExpectError(file, "Tensor index (9) is out of range of 4 tensors.");
   ExpectError(file, "While reading argument 0.");
   ExpectError(file, "While reading node 0 ('a', aten.add.Tensor).");
+  file.nodes[0].source = "net.py:12";
+  ExpectError(file, "While reading node 0 ('a at net.py:12', aten.add.Tensor).");
   file.nodes[0].args[0].tensors = {0, 0};
   ExpectError(file, "Argument of kind tensor has 2 tensors instead of 1.");
   file.nodes[0].args[0] = IntArg(1);

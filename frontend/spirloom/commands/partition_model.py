@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spirloom.commands.import_model import (
+from spirloom.commands.model_options import (
     add_model_options,
     archive_options,
     fixed_of,

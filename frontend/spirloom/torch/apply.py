@@ -190,6 +190,8 @@ def _follows(arg: Arg) -> bool:
 
 
 def _cast_array(value: Item, dtype: np.dtype[Any]) -> Array:
+    if not isinstance(value, np.ndarray | int | float):
+        raise Unsupported("it is given something else in place of a tensor or a number")
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
@@ -210,6 +212,8 @@ def _shaped(arg: Arg, value: Any) -> Any:
         items = tuple(value) if isinstance(value, list | tuple) else (value,)
         if arg.length is not None and len(items) == 1:
             items *= arg.length
+        if not all(isinstance(item, int) for item in items):
+            raise Unsupported(f"its argument '{arg.name}' is no list of whole numbers")
         return tuple(int(item) for item in items) if items or arg.length is None else None
     if arg.type is ArgType.INT and isinstance(value, bool):
         return int(value)

@@ -122,6 +122,8 @@ class Weights(Mapping[str, Array]):
         if name not in self._read:
             from spirloom.torch.weights import weight_of
 
+            if name not in self._entries:
+                raise ImportFailure(f"{self._archive.path} has no weight '{name}', which it names.")
             self._read[name] = weight_of(self._archive, name, self._entries[name])
         return self._read[name]
 

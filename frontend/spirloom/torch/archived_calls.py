@@ -116,6 +116,8 @@ def meta_of(value: Json) -> Meta:
     """The type of a tensor."""
     code = value.get("dtype").whole()
     shape = tuple(_size(size) for size in value.get("sizes").items())
+    if any(isinstance(size, int) and size < 0 for size in shape):
+        raise ImportFailure(f"{value.place} has the impossible shape {list(shape)}.")
     return Meta(NAMES.get(code, f"of number {code}"), shape)
 
 

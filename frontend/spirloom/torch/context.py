@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,13 @@ from spirloom.ir import Array, Tensor
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
 from spirloom.torch.values import Item, Value, is_value
+
+
+class Arguments(dict[str, Item]):
+    """Arguments by name, of a call that may have been damaged."""
+
+    def __missing__(self, name: str) -> Item:
+        raise Unsupported(f"it is not given its argument '{name}'")
 
 
 class CallContext:
@@ -32,7 +40,7 @@ class CallContext:
     ) -> None:
         self.call = call
         self.target = target
-        self.args = args
+        self.args = Arguments(args)
         self.dtypes = dtypes
         self.shapes = shapes
         self.applier = applier
@@ -126,10 +134,12 @@ class CallContext:
         found = self.args.get(name)
         return found if isinstance(found, np.dtype) else None
 
-    def shape(self) -> tuple[int, ...]:
-        """That of its first result."""
+    def shape(self, rank: int | None = None) -> tuple[int, ...]:
+        """That of its first result, which has so many dims where a rank is given."""
         if not self.shapes or self.shapes[0] is None:
             raise Unsupported("the program does not tell the shape that it gives")
+        if rank is not None and len(self.shapes[0]) != rank:
+            raise Unsupported(f"it gives {list(self.shapes[0])}, which has not {rank} dimensions")
         return self.shapes[0]
 
     def out_dtype(self) -> np.dtype[Any]:
@@ -164,7 +174,16 @@ class CallContext:
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.view", x, tuple(shape))
+        if x.size != prod(shape) or min(shape, default=0) < 0:
+            raise Unsupported(f"{list(x.shape)} has not the elements of {list(shape)}")
         return x.reshape(tuple(shape))
+
+    def expanded(self, x: Array) -> Array:
+        """A constant in the shape of the result, repeated where its dims are 1."""
+        try:
+            return np.broadcast_to(x, self.shape())
+        except ValueError:
+            raise Unsupported(f"{list(x.shape)} does not widen to {list(self.shape())}") from None
 
     def permuted(self, x: Value, dims: Sequence[int]) -> Value:
         """The dimensions in another order."""
@@ -172,6 +191,8 @@ class CallContext:
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.permute", x, tuple(dims))
+        if sorted(dims) != list(range(x.ndim)):
+            raise Unsupported(f"{list(dims)} is no order of {x.ndim} dimensions")
         return np.transpose(x, tuple(dims))
 
     def sliced(self, x: Value, dim: int, start: int, end: int, step: int = 1) -> Value:
@@ -180,6 +201,8 @@ class CallContext:
             return x
         if isinstance(x, Tensor):
             return self.inner("aten.slice.Tensor", x, dim=dim, start=start, end=end, step=step)
+        if not 0 <= dim < x.ndim or step < 1:
+            raise Unsupported(f"a slice along dimension {dim} of {list(x.shape)} by {step} is none")
         return x[(slice(None),) * dim + (slice(start, end, step),)]
 
 

@@ -17,12 +17,14 @@ from spirloom.lifter import Lifter
 from spirloom.ops import OpError, OpLibrary
 from spirloom.progress import Report, silent
 from spirloom.torch.apply import Applier
+from spirloom.torch.constant_inputs import as_input, check_names
 from spirloom.torch.context import CallContext
 from spirloom.torch.element_types import numpy_type, our_type
 from spirloom.torch.in_place import functional, refuse_aliased
 from spirloom.torch.index_inputs import index_ranges
 from spirloom.torch.narrowing import Narrowing, input_facts
 from spirloom.torch.options import Options
+from spirloom.torch.places import place, short_place
 from spirloom.torch.positions import bound
 from spirloom.torch.program import Call, Given, Kind, Meta, Plain, Program, Ref, TypeName, Word
 from spirloom.torch.rules import RENAMES, RULES
@@ -103,11 +105,9 @@ class Importer:
             else:
                 self._take_input(given.name, self._program.metas[given.name], ranges)
         known = {tensor.name for tensor in self._graph.inputs}
-        for name in self._options.ranges:
-            if name not in known:
-                raise ImportFailure(
-                    f"--range {name}: there is no such input, only {sorted(known)}."
-                )
+        check_names("range", self._options.ranges, known)
+        inputs = {given.name for given in self._program.inputs if given.kind is Kind.USER}
+        check_names("fix", self._options.fixed, inputs & {*self._program.metas})
 
     def _take_input(self, name: str, meta: Meta, ranges: Mapping[str, Interval]) -> None:
         try:
@@ -116,6 +116,9 @@ class Importer:
             tensor = Tensor(name, our_type(meta.dtype), shape)
         except (Unsupported, BadSize) as error:
             raise ImportFailure(f"Input '{name}': {error}.") from error
+        if name in self._options.fixed:
+            self._values[name] = as_input(name, self._options.fixed[name], dtype, shape)
+            return
         facts = input_facts(dtype, self._options.ranges.get(name, ranges.get(name)))
         if (dtype.kind in "iu" and dtype != tensor.dtype.numpy) or name in self._options.ranges:
             tensor.bounds = facts.bounds
@@ -129,6 +132,9 @@ class Importer:
     def _import_call(self, call: Call) -> None:
         first = len(self._graph.nodes)
         self._applier.build.name = self._name(call)
+        source = "" if self._options.strip else short_place(call.trace)
+        if source:
+            self._graph.sources[self._applier.build.name] = source
         try:
             results = self._results(call)
             self._keep(call, results, self._graph.nodes[first:])
@@ -223,7 +229,7 @@ class Importer:
 
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(
-            NodeProblem(call.target, self._name(call), f"{reason}{_place(call)}")
+            NodeProblem(call.target, self._name(call), f"{reason}{place(call.trace)}")
             for call, reason in self._problems
         )
         count = len(self._program.calls)
@@ -279,9 +285,3 @@ def _no_operator(target: str) -> str:
         "there is no operator of that name: give the folder of its spec with --spec-dir DIR, or "
         "decompose it before saving with exported.run_decompositions()"
     )
-
-
-def _place(call: Call) -> str:
-    """Where in the user's source, as far as the program tells."""
-    lines = [line.strip() for line in call.trace.splitlines() if line.strip().startswith("File")]
-    return f" ({lines[-1].removeprefix('File ')})" if lines else ""

@@ -22,11 +22,13 @@ def export(
     ranges: Mapping[str, tuple[int, int]] | None = None,
     fp16: bool = False,
     spec_dirs: Sequence[str | Path] = (),
+    strip: bool = False,
 ) -> bytes:
     """The graph file (.slg) of a module called with these arguments; also written to `output`.
 
     `dynamic_shapes` is torch.export's: the sizes that it leaves open are left to each run, within
-    its bounds or those of `dims`. `ranges` has the numbers between which int64 inputs lie.
+    its bounds or those of `dims`. `ranges` has the numbers between which int64 inputs lie. Nodes
+    have the lines of the module's code that they come from, but with `strip`.
     Raises ImportFailure, which lists every node that cannot be imported.
     """
     from spirloom import graph_file
@@ -34,7 +36,7 @@ def export(
 
     library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
-    options = Options.of(dims or {}, ranges or {}, fp16)
+    options = Options.of(dims or {}, ranges or {}, fp16, strip)
     graph = graph_of(program_of(exported), library, options)
     if output is not None:
         graph_file.save(graph, Path(output))

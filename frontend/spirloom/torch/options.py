@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from spirloom.budget import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
+from spirloom.ir import Array
 from spirloom.sizes import Symbol
 
 
@@ -22,12 +23,15 @@ class Options:
     skip: Collection[str] = ()
     float64_as_float32: bool = False
     constants_limit: int = DEFAULT_EXTRA
+    fixed: Mapping[str, Array] = field(default_factory=dict)  # inputs that are constants
+    strip: bool = False  # no lines of the model's code in the graph
 
     @staticmethod
     def of(
         dims: Mapping[str, int | tuple[int, int]],
         ranges: Mapping[str, tuple[int, int]],
         fp16: bool = False,
+        strip: bool = False,
     ) -> Options:
         """From plain values: a size, or the least and the greatest."""
         bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
@@ -41,4 +45,5 @@ class Options:
             symbols={name: Symbol(name, *ends) for name, ends in bounds.items()},
             ranges={name: Interval(*ends) for name, ends in ranges.items()},
             fp16=fp16,
+            strip=strip,
         )

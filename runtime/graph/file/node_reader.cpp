@@ -108,6 +108,9 @@ Status NodeReader::ReadOutputs(const schema::Node& source, Node& node) {
 Status NodeReader::Read(const schema::Node& source, Node& node) {
   SPIRLOOM_TRY(budget_.ReadString(source.op(), node.op, "the op"));
   SPIRLOOM_TRY(budget_.ReadString(source.name(), node.name, "the name"));
+  std::string place;
+  SPIRLOOM_TRY(budget_.ReadString(source.source(), place, "the source"));
+  if (!place.empty()) node.name = Concat({node.name, " at ", place});
   if (node.op.empty()) return InvalidFile({"Op is empty."});
   SPIRLOOM_TRY(ReadArgs(source, node));
   return ReadOutputs(source, node);

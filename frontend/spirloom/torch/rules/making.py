@@ -46,7 +46,7 @@ def scalar_tensor(ctx: CallContext) -> Item:
 @imports("aten.arange", "aten.arange.start", "aten.arange.start_step")
 def arange(ctx: CallContext) -> Item:
     """Numbers of equal distance."""
-    (count,) = ctx.shape()
+    (count,) = ctx.shape(rank=1)
     start, step = ctx.number("start", 0), ctx.number("step", 1)
     if ctx.out_dtype().kind in "iu":
         start, step = int(start), int(step)  # torch counts in whole numbers then
@@ -59,7 +59,7 @@ def arange(ctx: CallContext) -> Item:
 @imports("aten.linspace")
 def linspace(ctx: CallContext) -> Item:
     """Numbers from one to another."""
-    (count,) = ctx.shape()
+    (count,) = ctx.shape(rank=1)
     ctx.build.budget.check((count,), 8)
     start, end = ctx.number("start", 0), ctx.number("end", 0)
     made = np.linspace(start, end, count).astype(ctx.out_dtype())
@@ -69,7 +69,7 @@ def linspace(ctx: CallContext) -> Item:
 @imports("aten.eye", "aten.eye.m")
 def eye(ctx: CallContext) -> Item:
     """Ones on the diagonal."""
-    rows, columns = ctx.shape()
+    rows, columns = ctx.shape(rank=2)
     ctx.build.budget.check((rows, columns), 8)
     made = np.eye(rows, columns, dtype=ctx.out_dtype())
     return ctx.made(made, "aten.eye.m", n=rows, m=columns)

@@ -28,6 +28,7 @@ def upsample(ctx: CallContext) -> Item:
 def _factors(ctx: CallContext, op: str) -> dict[str, object]:
     """What torch divides places by, where the program names it: not always the sizes' ratio."""
     names = [n for n in ctx.applier.library.arg_names(op) if n.startswith("scales")]
-    given = ctx.args.get("scale_factors") or [ctx.args.get(name) for name in names]
+    listed = ctx.args.get("scale_factors")
+    given = listed if isinstance(listed, tuple) else [ctx.args.get(name) for name in names]
     pairs = zip(names, given, strict=False)
-    return {name: float(factor) for name, factor in pairs if factor is not None}
+    return {name: float(factor) for name, factor in pairs if isinstance(factor, int | float)}

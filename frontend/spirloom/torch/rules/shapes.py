@@ -84,7 +84,7 @@ def expand(ctx: CallContext) -> Item:
     """Repeated to the shape that the program states."""
     x = ctx.value("self")
     if isinstance(x, np.ndarray):
-        return np.broadcast_to(x, ctx.shape())
+        return ctx.expanded(x)
     return x if x.shape == ctx.shape() else ctx.apply("aten.expand", x=x, size=ctx.shape())
 
 
@@ -202,7 +202,7 @@ def copied(ctx: CallContext) -> Item:
     if src.shape == ctx.shape():
         return src
     if isinstance(src, np.ndarray):
-        return np.broadcast_to(src, ctx.shape())
+        return ctx.expanded(src)
     return ctx.inner("aten.expand", src, ctx.shape())
 
 

@@ -1,0 +1,126 @@
+"""The operator of docs/adding-an-operator.md in a model of PyTorch, on the device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spirloom
+import torch
+from spirloom import graph_file
+from spirloom.ops import OpLibrary
+from spirloom.runtime import Runtime
+from spirloom.torch import decompose, program_of
+from spirloom.torch.archived import read_archive
+from spirloom.torch.build import build
+from spirloom.torch.options import Options
+
+from tests.tutorial import document
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "adding-an-operator.md"
+
+
+@torch.library.custom_op("custom::linear_recurrence", mutates_args=())  # type: ignore[misc]
+def linear_recurrence(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
+    steps = zip(a.unbind(dim), x.unbind(dim), strict=True)
+    states = [torch.zeros_like(x.select(dim, 0))]
+    for factor, value in steps:
+        states.append(factor * states[-1] + value)
+    return torch.stack(states[1:], dim)
+
+
+@linear_recurrence.register_fake  # type: ignore[misc]
+def _(a: torch.Tensor, x: torch.Tensor, dim: int) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+class Model(torch.nn.Module):  # type: ignore[misc]
+    """The operator between a layer and what reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(6, 2 * 6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        a, values = self.layer(x).chunk(2, -1)
+        y: torch.Tensor = torch.ops.custom.linear_recurrence(torch.sigmoid(a), values, 1)
+        return y.sum(-1)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the page shows."""
+    folder = tmp_path_factory.mktemp("project")
+    for block in document.section(PAGE, "In a project of your own"):
+        if len(block.words) == 2 and block.words != ("sh", "fails"):
+            path = folder / block.words[1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kernels(project: Path) -> Path:
+    """Its shader library, made as CMake makes it."""
+    out = project / "build"
+    pack = out / "shaders.slpack"
+    folders: list[str | Path] = [
+        "--template-dir",
+        ROOT / "templates" / "glsl",
+        "--template-dir",
+        "templates",
+    ]
+    generate: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "codegen",
+        "generate",
+        "--spec-dir",
+        "op_specs",
+        *folders,
+    ]
+    shaderc = ROOT / "build" / "release" / "bin" / "spirloom-shaderc"
+    compiled: list[str | Path] = [shaderc, "--manifest", out / "manifest.json", "--output", pack]
+    for command in ([*generate, "--out", out], compiled):
+        subprocess.run(command, cwd=project, check=True, stdout=subprocess.DEVNULL)
+    return pack
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_it_runs_in_an_imported_model(
+    project: Path, kernels: Path, tmp_path: Path, archived: bool
+) -> None:
+    """From this process and from a file, with sizes that vary."""
+    torch.manual_seed(3)
+    model, library = Model().eval(), OpLibrary.with_dirs([project / "op_specs"])
+    length = torch.export.Dim("length", min=2, max=40)
+    exported = torch.export.export(
+        model, (torch.randn(2, 7, 6),), dynamic_shapes=({1: length},), strict=False
+    )
+    exported = decompose(exported, library)
+    program = program_of(exported)
+    if archived:
+        torch.export.save(exported, tmp_path / "net.pt2")
+        program = read_archive(tmp_path / "net.pt2")
+    graph = build(program, library, Options())
+    (node,) = (n for n in graph.nodes if n.op == "custom.linear_recurrence")
+    assert library.arg(node, "dim") == 1
+    loaded = Runtime(overrides=[kernels]).load(graph_file.to_bytes(graph))
+    for size in (7, 40):
+        x = torch.randn(2, size, 6)
+        with torch.no_grad():
+            wanted = model(x).numpy()
+        (given,) = loaded(x.numpy())
+        np.testing.assert_allclose(given, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_without_its_kernels_it_is_named(project: Path) -> None:
+    library = OpLibrary.with_dirs([project / "op_specs"])
+    exported = decompose(torch.export.export(Model(), (torch.randn(2, 7, 6),)), library)
+    graph = build(program_of(exported), library, Options())
+    with pytest.raises(spirloom.SpirloomError, match=r"custom\.linear_recurrence"):
+        spirloom.load(graph_file.to_bytes(graph))
