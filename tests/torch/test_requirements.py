@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_every_package_here_is_of_a_list() -> None:
 def test_what_the_package_asks_for(package: str) -> None:
     """The wheel takes all that was tried; of torch, nothing older."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
-    asked = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     least = [found[1] for a in asked if (found := re.fullmatch(rf"{package}>=([\d.]+)", a))]
     oldest = pinned("requirements-oldest.txt")[package]
     assert least

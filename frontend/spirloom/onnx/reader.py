@@ -32,8 +32,8 @@ _RUNTIME_OPS = ("SimplifiedLayerNormalization",)
 _GREATEST_MODEL = (1 << 31) - 1
 # The checker serialises the model, which Protocol Buffers do up to 2 GiB.
 _CHECKER_LIMIT = (1 << 31) - (1 << 20)
-# What it says first of operators that it lacks or no longer wants. The importer has some of them, and
-# lists the others, each with its node.
+# What it says first of operators that it lacks or no longer wants. The importer has some of them,
+# and lists the others, each with its node.
 _OF_OPERATORS = re.compile("No Op registered for|Op registered for .* is deprecated")
 
 

@@ -31,8 +31,8 @@ def read_archive(path: Path) -> Program:
     if archive.has(EARLY) or any(archive.names("data/weights/", ".pt")):
         raise ImportFailure(
             f"{path} has its weights as pickled objects of Python, which import does not run; "
-            "PyTorch before 2.9 wrote such archives. Export it with 2.9 to 2.13, or in process with "
-            "spirloom.torch.export."
+            "PyTorch before 2.9 wrote such archives. Export it with 2.9 to 2.13, or in process "
+            "with spirloom.torch.export."
         )
     if archive.has("byteorder") and archive.text("byteorder") != "little":
         raise ImportFailure(f"{path} is not of a little-endian machine; export it on one.")
