@@ -98,7 +98,7 @@ def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[V
     """
     border = Filter(storages=limit.storages)
     allowed = [f for f in found if (border if f.variant.inserted else limit).accepts(f.variant)]
-    there = _reachable([f for f in allowed if f.variant.storage is asked])
+    there = _reachable([f for f in allowed if _puts_into(f.variant, asked)])
     if not any(fit.certain for fit in there):
         storages = dict.fromkeys(f.variant.storage for f in allowed)
         there = [
@@ -107,6 +107,11 @@ def needed(found: Sequence[Fit], asked: Storage | None, limit: Filter) -> list[V
             for fit in _reachable([f for f in allowed if f.variant.storage is storage])
         ]
     return [fit.variant for fit in there]
+
+
+def _puts_into(variant: Variant, asked: Storage | None) -> bool:
+    """Whether the outputs come to live where they ask to."""
+    return set(_placed(variant).values() or [variant.storage]) == {asked}
 
 
 def _reachable(found: Sequence[Fit]) -> list[Fit]:

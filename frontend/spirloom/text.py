@@ -11,3 +11,20 @@ def shown(text: str) -> str:
 
 def _shown(letter: str) -> str:
     return letter if letter.isprintable() else ascii(letter)[1:-1]
+
+
+def in_bytes(count: float) -> str:
+    """4.1 kB, 3 B."""
+    return _in_units(count, "B")
+
+
+def in_flops(count: float) -> str:
+    """2.3 MFLOP, 12 FLOP."""
+    return _in_units(count, "FLOP")
+
+
+def _in_units(count: float, unit: str) -> str:
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= factor:
+            return f"{count / factor:.1f} {prefix}{unit}"
+    return f"{count:.0f} {unit}"

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from .reduction import safe_softmax
+
 Array = NDArray[np.float64]
 
 
@@ -26,8 +28,7 @@ def scaled_dot_product_attention(
     if is_causal:
         seen = np.tri(scores.shape[-2], scores.shape[-1], dtype=np.bool_)
         scores = np.where(seen, scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ value)
+    return np.asarray(safe_softmax(scores, -1) @ value)
 
 
 def rotary_embedding(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:

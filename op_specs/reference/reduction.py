@@ -26,6 +26,12 @@ def softmax(x: Array, dim: int) -> Array:
     return np.exp(log_softmax(x, dim))
 
 
+def safe_softmax(x: Array, dim: int) -> Array:
+    """The softmax; 0 where all along dim is -inf."""
+    nothing = np.isneginf(x).all(axis=dim, keepdims=True)
+    return np.where(nothing, 0, softmax(np.where(nothing, 0, x), dim))
+
+
 def var(x: Array, dim: list[int], correction: float, keepdim: bool) -> Array:
     """Squares off the mean over (count - correction); NaN or inf where that is not positive."""
     with np.errstate(all="ignore"):

@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tests/faults/heaps.h"
+
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 // Functions that make an object, and what destroys it.
@@ -55,6 +57,12 @@
   X(vkResetFences)                            \
   X(vkWaitForFences)
 
+// Functions whose answers are those of Heaps.
+#define DESCRIBING(X)              \
+  X(vkGetBufferMemoryRequirements) \
+  X(vkGetImageMemoryRequirements)  \
+  X(vkGetPhysicalDeviceMemoryProperties)
+
 namespace spirloom::faults {
 namespace {
 
@@ -72,6 +80,7 @@ struct State {
   VkDevice device = VK_NULL_HANDLE;
 };
 State state;
+Heaps heaps;
 
 // Counts the calls of this thread into the loader and driver.
 thread_local int depth = 0;
@@ -186,6 +195,18 @@ struct Destroying<kKind, kName, void(VKAPI_PTR*)(Args...)> {
   }
 };
 
+// A function that describes memory in its last argument.
+template <const char* kName, typename Function>
+struct Describing;
+template <const char* kName, typename... Args>
+struct Describing<kName, void(VKAPI_PTR*)(Args...)> {
+  static VKAPI_ATTR void VKAPI_CALL Call(Args... args) {
+    const InDriver in_driver;
+    Real<void(VKAPI_PTR*)(Args...)>(kName)(args...);
+    heaps.Describe(*std::get<sizeof...(Args) - 1>(std::make_tuple(args...)));
+  }
+};
+
 struct Wrapper {
   const char* name;
   PFN_vkVoidFunction function;
@@ -197,6 +218,25 @@ struct Wrapper {
 #define NAME(function) constexpr char kName_##function[] = #function;
 CREATORS(NAMES)
 OTHERS(NAME)
+DESCRIBING(NAME)
+
+VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
+                                              const VkAllocationCallbacks* allocator,
+                                              VkDeviceMemory* memory) {
+  const auto given = heaps.Take(*info);
+  if (!given) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  using Call = Failing<k_vkAllocateMemory, kName_vkAllocateMemory, PFN_vkAllocateMemory>;
+  const VkResult result = Call::Call(device, &*given, allocator, memory);
+  heaps.Give(result == VK_SUCCESS ? *memory : VK_NULL_HANDLE, *info);
+  return result;
+}
+
+VKAPI_ATTR void VKAPI_CALL FreeMemory(VkDevice device, VkDeviceMemory memory,
+                                      const VkAllocationCallbacks* allocator) {
+  heaps.Free(memory);
+  using Call = Destroying<k_vkAllocateMemory, kName_vkFreeMemory, PFN_vkFreeMemory>;
+  Call::Call(device, memory, allocator);
+}
 
 const Wrapper kWrappers[] = {
 #define PAIR(create, destroy)                                               \
@@ -207,7 +247,12 @@ const Wrapper kWrappers[] = {
 #define SINGLE(function) \
   {#function,            \
    reinterpret_cast<PFN_vkVoidFunction>(&Failing<kNone, kName_##function, PFN_##function>::Call)},
-    CREATORS(PAIR) OTHERS(SINGLE)};
+#define DESCRIPTION(function) \
+  {#function,                 \
+   reinterpret_cast<PFN_vkVoidFunction>(&Describing<kName_##function, PFN_##function>::Call)},
+    {"vkAllocateMemory", reinterpret_cast<PFN_vkVoidFunction>(&AllocateMemory)},
+    {"vkFreeMemory", reinterpret_cast<PFN_vkVoidFunction>(&FreeMemory)},
+    CREATORS(PAIR) OTHERS(SINGLE) DESCRIBING(DESCRIPTION)};
 
 constexpr const char* kGetDevice = "vkGetDeviceProcAddr";
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDevice(VkDevice device, const char* name);
@@ -240,30 +285,33 @@ void FindReal(VkInstance instance) {
   state.real[kGetDevice] = RealLoader()(instance, kGetDevice);
 }
 
-const VulkanFaults kFaults = {.set =
-                                  [](const Fault& fault) {
-                                    const std::scoped_lock lock(state.mutex);
-                                    state.fault = fault;
-                                    state.calls = 0;
-                                    state.failed = nullptr;
-                                  },
-                              .clear =
-                                  [] {
-                                    const std::scoped_lock lock(state.mutex);
-                                    state.fault.reset();
-                                    return std::exchange(state.failed, nullptr);
-                                  },
-                              .live =
-                                  [] {
-                                    const std::scoped_lock lock(state.mutex);
-                                    return state.live.size();
-                                  },
-                              .in_driver = [] { return depth > 0; },
-                              .wrongly_destroyed =
-                                  [] {
-                                    const std::scoped_lock lock(state.mutex);
-                                    return state.wrongly_destroyed;
-                                  }};
+const VulkanFaults kFaults = {
+    .set =
+        [](const Fault& fault) {
+          const std::scoped_lock lock(state.mutex);
+          state.fault = fault;
+          state.calls = 0;
+          state.failed = nullptr;
+        },
+    .clear =
+        [] {
+          const std::scoped_lock lock(state.mutex);
+          state.fault.reset();
+          return std::exchange(state.failed, nullptr);
+        },
+    .live =
+        [] {
+          const std::scoped_lock lock(state.mutex);
+          return state.live.size();
+        },
+    .in_driver = [] { return depth > 0; },
+    .wrongly_destroyed =
+        [] {
+          const std::scoped_lock lock(state.mutex);
+          return state.wrongly_destroyed;
+        },
+    .split_heaps = [](uint64_t first, uint64_t second) { heaps.Split(first, second); },
+    .join_heaps = [] { heaps.Join(); }};
 
 }  // namespace
 }  // namespace spirloom::faults

@@ -32,6 +32,10 @@ struct VulkanFaults {
   bool (*in_driver)();
   // Calls to destroy what is not there.
   size_t (*wrongly_destroyed)();
+  // From the next device on it has each of its heaps twice, with so many bytes of room in either
+  // set, until join_heaps(); no device may live then.
+  void (*split_heaps)(uint64_t first, uint64_t second);
+  void (*join_heaps)();
 };
 
 }  // namespace spirloom::faults

@@ -127,6 +127,22 @@ def test_a_short_mask_hides_the_keys_beyond(library: OpLibrary, tmp_path: Path) 
     np.testing.assert_allclose(y, attend(Q, K[:, :, :4], V[:, :, :4], mask), atol=1e-5)
 
 
+@pytest.mark.parametrize("cap", [0.0, 0.5])
+def test_a_query_that_may_see_no_key_gives_zero(
+    library: OpLibrary, tmp_path: Path, cap: float
+) -> None:
+    mask = np.ones((5, 7), np.bool_)
+    mask[1] = mask[4] = False
+    seen = mask.any(1)
+    inputs = {"q": Q, "k": K, "v": V, "m": mask}
+    made = node("Attention", "q k v m", "y a b scores", softcap=cap, qk_matmul_output_mode=3)
+    y, _ = run(library, tmp_path, made, inputs)
+    np.testing.assert_allclose(y[:, :, seen], attend(Q[:, :, seen], K, V, cap=cap), atol=1e-5)
+    np.testing.assert_array_equal(y[:, :, ~seen], 0)
+    scores, _ = run(library, tmp_path, made, inputs, output="scores")
+    np.testing.assert_array_equal(scores[:, :, ~seen], 0)
+
+
 def test_scores_of_attention(library: OpLibrary, tmp_path: Path) -> None:
     inputs = {"q": Q, "k": K, "v": V}
     made = node("Attention", "q k v", "y a b scores", qk_matmul_output_mode=3)

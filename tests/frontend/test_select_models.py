@@ -114,7 +114,11 @@ def test_half_precision_with_its_filter(library: OpLibrary, tmp_path: Path) -> N
     graph = chain(library, "aten.tanh")
     to_half(graph, library)
     ids = needs(graph, tmp_path, "f16", storages=("buffer",))
-    assert ids == ["tanh_f16_buffer", "to_copy_f16_buffer_f32", "to_copy_f32_buffer_f16"]
+    assert ids == [
+        "tanh_f16_buffer",
+        "to_copy_f16_buffer_f32_buffer",
+        "to_copy_f32_buffer_f16_buffer",
+    ]
 
 
 def test_files_read_as_the_front_end_wrote_them(library: OpLibrary, tmp_path: Path) -> None:

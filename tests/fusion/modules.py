@@ -98,6 +98,36 @@ def rotated(x: Any) -> Any:
     return x * COSINES + torch.cat((-x[..., 2:], x[..., :2]), -1) * SINES
 
 
+def rotated_pairs(x: Any) -> Any:
+    """One of pairs of neighbours, by angles that are computed."""
+    angles = x[:, :1, :, :2].tanh()
+    cos, sin = angles.cos(), angles.sin()
+    first, second = x.reshape(*x.shape[:-1], 2, 2).unbind(-1)
+    turned = first * cos - second * sin, second * cos + first * sin
+    return torch.stack(turned, -1).flatten(-2)
+
+
+def unit_mean_square(x: Any) -> Any:
+    """As models of half precision spell it, without a weight."""
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3)
+
+
+def tanh_gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x.pow(3))))
+
+
+class RmsNorm(nn.Module):  # type: ignore[misc]
+    """Over the last dims."""
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(*shape))
+        self.dims = tuple(range(-len(shape), 0))
+
+    def forward(self, x: Any) -> Any:
+        return x / torch.sqrt((x * x).mean(self.dims, keepdim=True) + 1e-3) * self.weight
+
+
 def channels_last(function: Callable[[Any], Any]) -> nn.Module:
     """The function between two layers, of channels in the last dimension."""
     between = Calls(lambda x: function(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
@@ -192,12 +222,19 @@ CASES = {
         "aten.div.Tensor",
         "aten.hardsigmoid",
     ),
-    "gelu": Case("fuse-patterns", nn.GELU, "aten.erf", "aten.gelu"),
+    "gelu": Case("fuse-gelu", nn.GELU, "aten.erf", "aten.gelu"),
+    "gelu_tanh": Case("fuse-gelu", lambda: Calls(tanh_gelu), "aten.tanh", "aten.gelu"),
     "layer_norm": Case(
         "fuse-layer-norm",
         lambda: Parallel(nn.LayerNorm(5), nn.LayerNorm((7, 5), eps=1e-3), nn.LayerNorm((6, 7, 5))),
         "aten.mean.dim",
         "aten.native_layer_norm",
+    ),
+    "rms_norm": Case(
+        "fuse-rms-norm",
+        lambda: Parallel(RmsNorm((5,)), RmsNorm((7, 5)), Calls(unit_mean_square)),
+        "aten.mean.dim",
+        "aten.rms_norm",
     ),
     "padding": Case(
         "absorb-padding",
@@ -210,6 +247,13 @@ CASES = {
     "rotary": Case(
         "fuse-rotary",
         lambda: Calls(rotated),
+        "aten.cat",
+        "spirloom.rotary_embedding",
+        shape=(2, 3, 7, 4),
+    ),
+    "rotary_pairs": Case(
+        "fuse-rotary",
+        lambda: Calls(rotated_pairs),
         "aten.cat",
         "spirloom.rotary_embedding",
         shape=(2, 3, 7, 4),

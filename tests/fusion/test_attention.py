@@ -14,7 +14,7 @@ import torch
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes import finish
+from spirloom.passes import finish, optimize
 
 from tests.fusion.device import Device, distance
 
@@ -114,3 +114,42 @@ def test_attention(
         told = f"{storage}: " + " ".join(f"{error:.1e}" for error in errors)
         print(told)
         assert max(errors) < TOLERANCE[dtype], told
+
+
+def of_few_heads(library: OpLibrary) -> Graph:
+    """Three heads of queries read one of keys and values, written out; the mask is causal."""
+    graph = Graph([], [])
+    build = Builder(library, graph)
+    build.name = "attention"
+    query, *rest = inputs(graph, QUERIES, mask=False)
+    graph.inputs = [query, *(Tensor(t.name, t.dtype, (BATCH, 1, QUERIES, DEPTH)) for t in rest)]
+    key, value = (
+        build.emit("aten.expand", x=t, size=(BATCH, HEADS, QUERIES, DEPTH))
+        for t in graph.inputs[1:]
+    )
+    mask = build.constant(np.triu(np.full((QUERIES, QUERIES), -np.inf, np.float32), 1))
+    y = build.emit(
+        "aten.scaled_dot_product_attention", query=query, key=key, value=value, attn_mask=mask
+    )
+    return named(graph, y)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_with_and_without_what_it_knows(
+    library: OpLibrary, spirloom_run: Path, tmp_path: Path, dtype: str
+) -> None:
+    plain, simple = of_few_heads(library), of_few_heads(library)
+    optimize(plain, library, fp16=dtype == "f16", skip=["simplify-attention"])
+    optimize(simple, library, fp16=dtype == "f16")
+    assert {node.op for node in plain.nodes} - {node.op for node in simple.nodes} == {"aten.expand"}
+    torch.manual_seed(5)
+    given = {tensor.name: torch.randn(tensor.shape) for tensor in simple.inputs}
+    expected, _ = torch.nn.functional._scaled_dot_product_attention(
+        given["query"], *(given[n].expand(-1, HEADS, -1, -1) for n in ("key", "value")),
+        is_causal=True,
+    )  # fmt: skip
+    arrays = {name: values.numpy() for name, values in given.items()}
+    device = Device(spirloom_run, tmp_path)
+    for graph in (plain, simple):
+        (result,) = device.run(graph, arrays, "buffer")
+        assert distance(result, expected.numpy()) < TOLERANCE[dtype]

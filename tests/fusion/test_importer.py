@@ -75,7 +75,8 @@ def test_with_and_without(
 
 
 def test_every_optimization_is_tried() -> None:
-    assert {case.skipped for case in CASES.values()} == set(OPTIMIZATIONS)
+    elsewhere = {"simplify-attention"}  # test_attention.py
+    assert {case.skipped for case in CASES.values()} | elsewhere == set(OPTIMIZATIONS)
 
 
 def test_distance_sees_what_is_wrong() -> None:

@@ -86,7 +86,7 @@ def test_programs_hold_what_is_selected(selected: SelectedBuild, library: str) -
 def test_half_precision_leaves_no_f32_but_the_border(
     selected: SelectedBuild, models: Models, exported: dict[str, Exported], tmp_path: Path
 ) -> None:
-    border = {"to_copy_f16_buffer_f32", "to_copy_f32_buffer_f16"}
+    border = {"to_copy_f16_buffer_f32_buffer", "to_copy_f32_buffer_f16_buffer"}
     assert {id for id in selected.variants("half") if "f32" in id} == border
     selected.print("half-ops", "--extract", tmp_path)
     extracted = {path.stem for path in tmp_path.glob("*.spv")}

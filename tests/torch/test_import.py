@@ -65,6 +65,16 @@ def test_nodes_are_named_for_modules() -> None:
     ]
 
 
+def test_progress_is_reported() -> None:
+    exported = torch.export.export(Block().eval(), (torch.ones(2, 4),), strict=False)
+    program = program_of(decompose(exported, LIBRARY))
+    told: list[str] = []
+    build(program, LIBRARY, Options(), report=told.append)
+    count = len(program.calls)
+    assert told[:count] == [f"call {i} of {count}" for i in range(1, count + 1)]
+    assert "finish" in told[count:]
+
+
 def test_tied_weights_are_stored_once() -> None:
     graph = graph_of(Block(), torch.ones(2, 4))
     weights = {n.args[1] for n in graph.nodes if n.op == "aten.linear"}

@@ -168,6 +168,28 @@ TEST(Lowering, OpsWithoutTheStorageFallBack) {
   EXPECT_EQ(plan->fallbacks, 0U);
 }
 
+// As a cast at the border of a graph that computes in another type does.
+TEST(Lowering, WhatWritesAnyStorageIsAtTheBorderTheCopyToo) {
+  Builder b;
+  const uint32_t x = b.Input("x", {2, 3});
+  const auto cast = [&](uint32_t t, int storage = 0) {
+    return b.Call("test.cast", {TensorArg(t)}, {2, 3}, storage);
+  };
+  const uint32_t inside = cast(x);
+  b.file.outputs = {cast(b.Add(inside, inside, {2, 3}))};
+  Result<Plan> plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan), ElementsAre("cast@buffer", "add@texture3d", "cast@texture3d"));
+  EXPECT_EQ(plan->layout_copies, 0u);
+  EXPECT_EQ(plan->fallbacks, 0u);
+  // An output that asks for a texture is there first.
+  b.file.outputs = {cast(b.Add(inside, inside, {2, 3}), kTexture2D)};
+  plan = LowerFile(b.file, Storage::kTexture3D);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(NodesOf(*plan),
+              ElementsAre("cast@buffer", "add@texture3d", "cast@texture3d", "copy@texture2d"));
+}
+
 TEST(Lowering, ViewsOfBuffersAlias) {
   Builder b;
   const uint32_t x = b.Input("x", {2, 3});

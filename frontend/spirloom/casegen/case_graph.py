@@ -35,8 +35,14 @@ def build_graph(run: Run, arrays: Arrays) -> CaseGraph:
 
 
 def _storage(run: Run, storage: Storage | None) -> Storage | None:
-    """What the file says: only where a tensor lives elsewhere than its node."""
-    return None if storage is run.variant.storage else storage
+    """What the file says: only where a tensor may live elsewhere than its node."""
+    same = storage is run.variant.storage
+    return None if same and not _binds_anywhere(run) else storage
+
+
+def _binds_anywhere(run: Run) -> bool:
+    """Whether the kernel takes or puts a tensor wherever it lies."""
+    return any(operand.own_storage for operand in run.variant.kernel.operands)
 
 
 def _arg_value(
@@ -71,10 +77,10 @@ def _staged(run: Run, tensor: Tensor, graph: Graph) -> Tensor:
     Graph inputs are buffers. A view of a buffer is an alias, and a kernel that takes its input from
     wherever it lies would take it from there.
     """
-    takes_any = any(operand.own_storage for operand in run.variant.kernel.operands)
-    if run.variant.storage is Storage.BUFFER or not (takes_any or run.op.view_of is not None):
+    passed_by = _binds_anywhere(run) or run.op.view_of is not None
+    if run.variant.storage is Storage.BUFFER or 0 in tensor.shape or not passed_by:
         return tensor
     staged = Tensor(f"{tensor.name}_texture", tensor.dtype, tensor.shape)
     staged.storage = run.variant.storage
-    graph.nodes.append(Node(COPY, (tensor, str(tensor.dtype)), (staged,), "stage"))
+    graph.nodes.append(Node(COPY, (tensor,), (staged,), "stage"))
     return staged

@@ -32,6 +32,7 @@ def from_heads(ctx: NodeContext, x: Tensor) -> Tensor:
 class Attending:
     """softmax(cap(query keyᵀ scale) + mask) value, heads of key and value shared.
 
+    Of a query whose keys are all masked it is 0.
     A query that stands at i sees keys 0 to i + `before` if causal. A scale of 0 is that of
     PyTorch and ONNX, a cap of 0 none.
     """
@@ -73,7 +74,7 @@ class Attending:
             scores = ctx.build.mul(bent, self.cap)
         if this.mask is not None:
             scores = ctx.build.add(scores, this.mask)
-        weights = ctx.build.emit("aten._softmax", x=scores, dim=3)
+        weights = ctx.build.emit("aten._safe_softmax", x=scores, dim=3)
         return products, weights, product(ctx, weights, value)
 
     @property
@@ -120,27 +121,22 @@ class Rotation:
 
     def turn(self, ctx: NodeContext, x: Tensor) -> Tensor:
         """x, [batch, head, position, size], turned; what is beyond the pairs stays as it is."""
-        batch, heads, length, size = x.shape
+        batch, _, length, size = x.shape
         cos, sin = (self._angles(ctx, table, batch, length) for table in (self.cos, self.sin))
         pairs = cos.shape[-1]
         if 2 * pairs > size:
             raise Unsupported(f"{pairs} pairs of angles do not fit heads of size {size}")
         rest = ctx.build.slice(x, 3, 2 * pairs, size) if 2 * pairs < size else None
         turned = ctx.build.slice(x, 3, 0, 2 * pairs)
-        together = batch > 1 and len(cos.shape) == 3
-        if together:  # the kernel has one table: positions of all batches one after the other
-            turned = ctx.build.permute(turned, [1, 0, 2, 3])
-            turned = ctx.build.view(turned, [heads, batch * length, 2 * pairs])
+        if len(cos.shape) == 3:  # the same for all heads
+            cos, sin = (ctx.build.view(t, [batch, 1, length, pairs]) for t in (cos, sin))
         y = ctx.build.emit(
             "spirloom.rotary_embedding",
             x=turned,
-            cos=ctx.build.view(cos, [turned.shape[-2], pairs]),
-            sin=ctx.build.view(sin, [turned.shape[-2], pairs]),
+            cos=cos,
+            sin=sin,
             interleaved=self.interleaved,
         )
-        if together:
-            y = ctx.build.view(y, [heads, batch, length, 2 * pairs])
-            y = ctx.build.permute(y, [1, 0, 2, 3])
         return y if rest is None else ctx.build.cat([y, rest], 3)
 
     def _angles(self, ctx: NodeContext, table: Value, batch: int, length: int) -> Tensor:

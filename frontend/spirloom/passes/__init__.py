@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.activations import fuse_activations, fuse_bias
+from spirloom.passes.attention import simplify_attention
 from spirloom.passes.batch_norm import fold_batch_norm
 from spirloom.passes.chains import fuse_chains
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
 from spirloom.passes.gates import fuse_gates
+from spirloom.passes.gelu import fuse_gelu
 from spirloom.passes.half import to_half
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
@@ -18,6 +20,7 @@ from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.permutations import move_permutations
 from spirloom.passes.residuals import fuse_residuals
+from spirloom.passes.rms_norm import fuse_rms_norm
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.views import simplify_views
 from spirloom.progress import Report, silent
@@ -28,13 +31,16 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "absorb-padding": absorb_padding,
     "fold-batch-norm": fold_batch_norm,
     "fuse-patterns": fuse_patterns,
+    "fuse-gelu": fuse_gelu,
     "fuse-layer-norm": fuse_layer_norm,
+    "fuse-rms-norm": fuse_rms_norm,
     "fuse-rotary": fuse_rotary,
+    "simplify-attention": simplify_attention,
     "move-permutations": move_permutations,
+    "fuse-gates": fuse_gates,
     "fuse-bias": fuse_bias,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
-    "fuse-gates": fuse_gates,
     "fuse-chains": fuse_chains,
 }
 

@@ -12,8 +12,7 @@ SWIGLU, SOFTSIGN = "spirloom.swiglu", "spirloom.softsign"
 
 
 def fuse_gates(graph: Graph, library: OpLibrary) -> None:
-    """Replaces each pattern's last node by one call. After a layer that ends in silu nothing is
-    left to fuse, so that this follows the fusion of activations."""
+    """Replaces each pattern's last node by one call, before layers take the silu for their own."""
     matcher = Matcher(graph)
     for node in graph.nodes:
         if node.op == MUL and library.has(SWIGLU):

@@ -6,8 +6,7 @@ import numpy as np
 
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
-
-COPY = "aten._to_copy"
+from spirloom.passes.rewrite import COPY
 
 
 def to_half(graph: Graph, library: OpLibrary) -> None:

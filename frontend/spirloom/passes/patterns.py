@@ -1,8 +1,6 @@
-"""Recognises activations that exporters spell out: silu, hardsigmoid, hardswish, gelu."""
+"""Recognises activations that exporters spell out: silu, hardsigmoid, hardswish."""
 
 from __future__ import annotations
-
-from math import sqrt
 
 from spirloom.ir import Graph, Node, Tensor
 from spirloom.ops import OpLibrary
@@ -23,7 +21,7 @@ def fuse_patterns(graph: Graph, library: OpLibrary) -> None:
     """Replaces each pattern's last node by one call; what becomes unused is removed."""
     _bypass_relus(graph, library)
     for find, op in ((_silu, "aten.silu"), (_hardsigmoid, "aten.hardsigmoid"),
-                     (_hardswish, "aten.hardswish"), (_gelu, "aten.gelu")):  # fmt: skip
+                     (_hardswish, "aten.hardswish")):  # fmt: skip
         if not library.has(op):
             continue
         matcher = Matcher(graph)
@@ -93,41 +91,3 @@ def _relu6_of_plus_3(library: OpLibrary, matcher: Matcher, value: object) -> Ten
         return None
     found = split_scalar(plus)
     return found[0] if found is not None and found[1] == 3 else None
-
-
-def _gelu(library: OpLibrary, matcher: Matcher, node: Node) -> Tensor | None:
-    """0.5 · x · (1 + erf(x / √2)), the factors in any order"""
-    factors = _factors(matcher, node)
-    halves = [f for f in factors if is_scalar(f, 0.5)]
-    rest = [f for f in factors if not is_scalar(f, 0.5)]
-    if len(halves) != 1 or len(rest) != 2:
-        return None
-    for x, gate in (rest, rest[::-1]):
-        if _erf_gate(library, matcher, gate) is x:
-            return x
-    return None
-
-
-def _factors(matcher: Matcher, node: Node) -> list[Tensor]:
-    """The three factors of a product of a product; none for other nodes."""
-    if node.op != MUL:
-        return []
-    for inner, other in (node.args[:2], node.args[1::-1]):
-        product = matcher.producer(inner, MUL)
-        if product is not None:
-            return [t for t in (*product.args[:2], other) if isinstance(t, Tensor)]
-    return []
-
-
-def _erf_gate(library: OpLibrary, matcher: Matcher, value: Tensor) -> Tensor | None:
-    """x of 1 + erf(x / √2)"""
-    plus = matcher.producer(value, ADD)
-    found = split_scalar(plus) if plus is not None and library.is_plain(plus) else None
-    if found is None or found[1] != 1:
-        return None
-    erf = matcher.producer(found[0], "aten.erf")
-    scaled = matcher.producer(erf.args[0], DIV, MUL) if erf is not None else None
-    if scaled is None or not isinstance(scaled.args[0], Tensor):
-        return None
-    factor = sqrt(2) if scaled.op == DIV else sqrt(0.5)
-    return scaled.args[0] if is_scalar(scaled.args[1], factor) else None

@@ -7,7 +7,7 @@ from math import isclose
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 
-ADD = "aten.add.Tensor"
+ADD, COPY = "aten.add.Tensor", "aten._to_copy"
 # Limits of a tensor's elements, and what they are called.
 CLAMPS = {"aten.clamp": ("min", "max"), "aten.hardtanh": ("min_val", "max_val")}
 
@@ -29,6 +29,17 @@ class Matcher:
         """The same, if the tensor is read once and is no output: the node can be absorbed."""
         node = self.producer(value, *ops)
         return node if node is not None and self.private(node.outputs[0]) else None
+
+    def same(self, a: object, b: object, most: int = 3) -> bool:
+        """Whether two values are one, or made alike of the same by a few nodes."""
+        if a is b or not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            return a is b or (not isinstance(a, Tensor) and a == b)
+        one, two = self.producer(a), self.producer(b)
+        if one is None or two is None or one.op != two.op or most == 0:
+            return False
+        places = one.outputs.index(a) == two.outputs.index(b)
+        args = zip(one.args, two.args, strict=True)
+        return places and all(self.same(x, y, most - 1) for x, y in args)
 
     def private(self, tensor: Tensor, readers: int = 1) -> bool:
         """Whether a tensor is read this often, and is no output of the graph."""

@@ -1,95 +1,147 @@
-"""Recognises rotary embeddings that are spelled with halves: x · cos + cat(-x₂, x₁) · sin."""
+"""Recognises rotary embeddings: pairs of a row's elements turned by angles, in any spelling."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from spirloom.ir import Graph, Node, Tensor, constant
-from spirloom.ops import OpLibrary
+from spirloom.ir import Graph, Node, Tensor
+from spirloom.ops import OpError, OpLibrary
+from spirloom.passes.angles import Angles
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.rewrite import Matcher, fused_name
+from spirloom.passes.pairs import CAT, Pairs, joined, pairs_of
+from spirloom.passes.rewrite import ADD, Matcher, fused_name
+from spirloom.passes.views import VIEW
 
-MUL, ADD, ROTARY = "aten.mul.Tensor", "aten.add.Tensor", "spirloom.rotary_embedding"
+MUL, SUB, NEG = "aten.mul.Tensor", "aten.sub.Tensor", "aten.neg"
+ROTARY = "spirloom.rotary_embedding"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rotation:
+    pairs: Pairs
+    cos: Tensor
+    sin: Tensor
+    first: Node  # of what is replaced
 
 
 def fuse_rotary(graph: Graph, library: OpLibrary) -> None:
-    """Replaces the last sum; cosines and sines are known at import, one row for each position."""
+    """Replaces the last node; cosines and sines may be known, or computed of positions."""
     if not library.has(ROTARY):
         return
-    matcher = Matcher(graph)
-    tables: dict[Tensor, Tensor] = {}
+    nodes: list[Node] = []
+    finder = _Finder(library, Matcher(graph), nodes)
     for node in graph.nodes:
-        if node.op != ADD or not library.is_plain(node):
-            continue
-        found = _parts(matcher, library, node)
-        if found is None:
-            continue
-        x, cos, sin, first = found
-        for table in (cos, sin):
-            if table not in tables:
-                tables[table] = _rows(table, x)
-        args = {"x": x, "cos": tables[cos], "sin": tables[sin]}
-        node.op, node.args = ROTARY, library.complete(ROTARY, args)
-        node.name = fused_name(first, node)
+        found = finder.find(node)
+        nodes += [node] if found is None else _replaced(library, node, found)
+    graph.nodes = nodes
     remove_dead_nodes(graph)
 
 
-def _parts(
-    matcher: Matcher, library: OpLibrary, node: Node
-) -> tuple[Tensor, Tensor, Tensor, Node] | None:
-    """x, cos and sin, and the first of the nodes."""
-    for plain, turned in (node.args[:2], node.args[1::-1]):
-        straight, crossed = matcher.inner(plain, MUL), matcher.inner(turned, MUL)
-        if straight is None or crossed is None:
-            continue
-        for x, cos in (straight.args[:2], straight.args[1::-1]):
-            for halves, sin in (crossed.args[:2], crossed.args[1::-1]):
-                tensors = isinstance(cos, Tensor) and isinstance(sin, Tensor)
-                if not tensors or not isinstance(x, Tensor):
+class _Finder:
+    def __init__(self, library: OpLibrary, matcher: Matcher, nodes: list[Node]) -> None:
+        self._library = library
+        self._matcher = matcher
+        self._angles = Angles(library, matcher, nodes)
+
+    def find(self, node: Node) -> _Rotation | None:
+        """What a node is the last of, if it is one."""
+        if node.op == ADD and self._library.is_plain(node):
+            return self._sum_of_products(node)
+        return self._joined_parts(node) if node.op in (CAT, VIEW) else None
+
+    def _sum_of_products(self, node: Node) -> _Rotation | None:
+        """x · cos + (-x₂, x₁) · sin, both tables for all elements"""
+        for plain, turned in (node.args[:2], node.args[1::-1]):
+            straight, crossed = (self._matcher.inner(v, MUL) for v in (plain, turned))
+            if straight is None or crossed is None:
+                continue
+            for x, cos in _orders(straight):
+                for swapped, sin in _orders(crossed):
+                    pairs = self._swapped(swapped)
+                    if pairs is None or not pairs.are_of(self._matcher, x):
+                        continue
+                    cosines = self._angles.by_pair(cos, pairs.interleaved)
+                    sines = self._angles.by_pair(sin, pairs.interleaved)
+                    if cosines is not None and sines is not None:
+                        return _Rotation(pairs, cosines, sines, straight)
+        return None
+
+    def _swapped(self, value: Tensor) -> Pairs | None:
+        """The pairs of which a tensor has (-second, first)."""
+        join = joined(self._matcher, value) if self._matcher.private(value) else None
+        negative = self._matcher.producer(join.first, NEG) if join is not None else None
+        if join is None or negative is None or join.shape != value.shape:
+            return None
+        pairs = pairs_of(self._library, self._matcher, join.second, negative.args[0])
+        alike = pairs is not None and pairs.interleaved == join.interleaved
+        return pairs if alike else None
+
+    def _joined_parts(self, node: Node) -> _Rotation | None:
+        """(x₁ · cos - x₂ · sin, x₂ · cos + x₁ · sin)"""
+        join = joined(self._matcher, node.outputs[0])
+        if join is None:
+            return None
+        first, second = self._products(join.first, SUB), self._products(join.second, ADD)
+        if first is None or second is None:
+            return None
+        others = [{*_tensors(product)} for product in second]
+        for x1, cos in _orders(first[0]):
+            for x2, sin in _orders(first[1]):
+                if sorted(map(_names, others)) != sorted(map(_names, [{x2, cos}, {x1, sin}])):
                     continue
-                if _swapped(matcher, library, halves) is x and _fit(x, cos) and _fit(x, sin):
-                    assert isinstance(cos, Tensor) and isinstance(sin, Tensor)
-                    return x, cos, sin, straight
-    return None
-
-
-def _swapped(matcher: Matcher, library: OpLibrary, value: object) -> Tensor | None:
-    """x of cat(-x₂, x₁) along the last dimension."""
-    joined = matcher.inner(value, "aten.cat")
-    parts = joined.args[0] if joined is not None else None
-    if joined is None or not isinstance(parts, tuple) or len(parts) != 2:
+                pairs = pairs_of(self._library, self._matcher, x1, x2)
+                if pairs is None or pairs.interleaved != join.interleaved:
+                    continue
+                cos, sin = self._angles.ranked(cos), self._angles.ranked(sin)
+                return _Rotation(pairs, cos, sin, first[0])
         return None
-    rank = len(joined.outputs[0].shape)
-    negative = matcher.producer(parts[0], "aten.neg")
-    second = _half(matcher, library, negative.args[0], 1) if negative is not None else None
-    first = _half(matcher, library, parts[1], 0)
-    return first if first is second and joined.args[1] in (-1, rank - 1) else None
+
+    def _products(self, value: Tensor, op: str) -> tuple[Node, Node] | None:
+        """The two products that a sum or difference is of."""
+        node = self._matcher.inner(value, op)
+        if node is None or not self._library.is_plain(node):
+            return None
+        a, b = (self._matcher.inner(arg, MUL) for arg in node.args[:2])
+        return None if a is None or b is None else (a, b)
 
 
-def _half(matcher: Matcher, library: OpLibrary, value: object, which: int) -> Tensor | None:
-    """x of one half of its last dimension."""
-    cut = matcher.producer(value, "aten.slice.Tensor")
-    x = cut.args[0] if cut is not None else None
-    if cut is None or not isinstance(x, Tensor):
-        return None
-    size = x.shape[-1]
-    wanted = (size // 2 * which, size // 2 * (which + 1), 1)
-    given = tuple(library.arg(cut, name) for name in ("start", "end", "step"))
-    dim = library.arg(cut, "dim")
-    return x if size % 2 == 0 and given == wanted and dim in (-1, len(x.shape) - 1) else None
+def _names(tensors: set[Tensor]) -> list[int]:
+    return sorted(map(id, tensors))
 
 
-def _fit(x: Tensor, table: object) -> bool:
-    """Whether it is known, has a row for each position, and both halves of one are the same."""
-    if not isinstance(table, Tensor) or table.data is None or len(x.shape) < 2:
-        return False
-    if table.data.size != x.shape[-2] * x.shape[-1] or table.shape[-2:] != x.shape[-2:]:
-        return False
-    half = x.shape[-1] // 2
-    return bool(np.array_equal(table.data[..., :half], table.data[..., half:], equal_nan=True))
+def _tensors(product: Node) -> tuple[Tensor, Tensor]:
+    a, b = product.args[:2]
+    assert isinstance(a, Tensor) and isinstance(b, Tensor)
+    return a, b
 
 
-def _rows(table: Tensor, x: Tensor) -> Tensor:
-    assert table.data is not None
-    rows = table.data.reshape(x.shape[-2:])[:, : x.shape[-1] // 2]
-    return constant(table.name, rows)
+def _orders(product: Node) -> Iterator[tuple[Tensor, Tensor]]:
+    a, b = _tensors(product)
+    yield a, b
+    yield b, a
+
+
+def _replaced(library: OpLibrary, node: Node, found: _Rotation) -> list[Node]:
+    """The operator, with views before and after it where shapes differ; else the node itself."""
+    rows, (result,) = found.pairs.shape, node.outputs
+    x, nodes = found.pairs.x, []
+    name = fused_name(found.first, node)
+    if x.shape != rows:
+        nodes.append(_view(library, x, Tensor(x.name, x.dtype, rows), name))
+        (x,) = nodes[0].outputs
+    turned = result if result.shape == rows else Tensor(result.name, result.dtype, rows)
+    given = {"x": x, "cos": found.cos, "sin": found.sin, "interleaved": found.pairs.interleaved}
+    try:
+        args = library.complete(ROTARY, given)
+        if library.infer(ROTARY, args) != [(rows, result.dtype)]:
+            return [node]
+    except OpError:
+        return [node]
+    nodes.append(Node(ROTARY, args, (turned,), name))
+    return nodes if turned is result else [*nodes, _view(library, turned, result, name)]
+
+
+def _view(library: OpLibrary, x: Tensor, result: Tensor, name: str) -> Node:
+    args = library.complete(VIEW, {"x": x, "size": result.shape})
+    return Node(VIEW, args, (result,), name)

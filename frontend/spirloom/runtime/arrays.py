@@ -33,10 +33,9 @@ def to_array(value: object, info: TensorInfo) -> Array:
     No copy if `value` is that already. Numbers of a wider dtype are taken if they fit. WrongType
     for another kind of numbers; InvalidArgument for one that does not fit, or beyond the bounds.
     """
-    if type(value) is np.ndarray and value.dtype == info.dtype:
-        array = value
-    else:
-        array = _converted(_array_of(value, info), info, isinstance(value, int | float | list))
+    array = value if type(value) is np.ndarray else _array_of(value, info)
+    if array.dtype != info.dtype:
+        array = _converted(array, info, isinstance(value, int | float | list))
     if (info.least, info.greatest) != _UNBOUNDED:
         _check_bounds(array, info)
     return array if array.flags.c_contiguous else array.copy(order="C")
@@ -45,8 +44,7 @@ def to_array(value: object, info: TensorInfo) -> Array:
 def _array_of(value: Any, info: TensorInfo) -> Array:
     try:
         if is_torch(value):
-            tensor = value.detach()  # one that requires a gradient gives its memory to nobody
-            return np.asarray(tensor.resolve_conj().resolve_neg().numpy())
+            return _shared(value)
         if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
         return np.asarray(value)
@@ -55,6 +53,15 @@ def _array_of(value: Any, info: TensorInfo) -> Array:
             f"Input '{info.name}' wants an array in the host's memory, of {info.dtype}, "
             f"not this {type(value).__name__}: {error}"
         ) from error
+
+
+def _shared(tensor: Any) -> Array:
+    """A tensor's memory; one that requires a gradient gives it to nobody."""
+    try:
+        array: Array = tensor.numpy()
+    except RuntimeError:
+        array = tensor.detach().resolve_conj().resolve_neg().numpy()
+    return array
 
 
 def _converted(array: Array, info: TensorInfo, is_literal: bool) -> Array:

@@ -109,7 +109,7 @@ def _masked(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [x[0] | Interval(value, value, float(value).is_integer())]
 
 
-@rule("aten._to_copy", "spirloom.copy")
+@rule("aten._to_copy")
 def _cast(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     kind = args.get("dtype")
     if kind == "b8":
@@ -215,7 +215,7 @@ def _round(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [arithmetic.rounded(x[0])]
 
 
-@rule("aten.sigmoid", "aten._softmax", "aten.hardsigmoid")
+@rule("aten.sigmoid", "aten._softmax", "aten._safe_softmax", "aten.hardsigmoid")
 def _unit(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [Interval(0, 1, whole=False)]
 

@@ -8,6 +8,7 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph, Storage
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
+from spirloom.progress import Report, silent
 from spirloom.sizes import Symbol
 from spirloom.torch.importer import import_program
 from spirloom.torch.options import Options
@@ -17,14 +18,18 @@ from spirloom.varying.generalize import generalize
 
 
 def build(
-    program: Program, library: OpLibrary, options: Options, storage: Storage | None = None
+    program: Program,
+    library: OpLibrary,
+    options: Options,
+    storage: Storage | None = None,
+    report: Report = silent,
 ) -> Graph:
-    """The graph of a program. Raises ImportFailure."""
-    sizes, symbols = _symbols(program, options)
+    """The graph of a program; `report` is told how far it is. Raises ImportFailure."""
+    sizes, symbols = symbols_of(program, options)
 
     def make(chosen: Mapping[str, int]) -> Graph:
-        graph = import_program(program, library, options, {**sizes, **chosen})
-        optimize(graph, library, fp16=options.fp16, skip=options.skip)
+        graph = import_program(program, library, options, {**sizes, **chosen}, report)
+        optimize(graph, library, fp16=options.fp16, skip=options.skip, report=report)
         for tensor in graph.tensors():
             tensor.storage = storage
         return graph
@@ -32,7 +37,7 @@ def build(
     return generalize(make, symbols, library) if symbols else make({})
 
 
-def _symbols(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:
+def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:
     """The sizes of fixed symbols, and the symbols that stay open."""
     used = _used(program)
     unknown = [name for name in (*options.sizes, *options.symbols) if name not in used]

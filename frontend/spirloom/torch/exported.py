@@ -37,21 +37,21 @@ def read_exported(exported: Any) -> Program:
 
     nodes = list(exported.graph.nodes)
     outputs, mutated = _outputs(exported)
-    tensors = [n for n in nodes if n.op != "output" and _is_tensor(n)]
+    tensors = [n for n in nodes if n.op != "output" and is_tensor(n)]
     return Program(
         where="the exported program",
         inputs=tuple(_input(spec) for spec in exported.graph_signature.input_specs),
         outputs=outputs,
-        calls=tuple(_call(n) for n in nodes if n.op == "call_function" and not _is_part(n)),
-        metas={n.name: _meta(n.meta["val"]) for n in tensors},
+        calls=tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
+        metas={n.name: meta_of(n.meta["val"]) for n in tensors},
         symbols={str(s): _range(r) for s, r in exported.range_constraints.items()},
-        weights=_Weights({**exported.state_dict, **exported.constants}),
+        weights=TensorWeights({**exported.state_dict, **exported.constants}),
         mutated=mutated,
         version=str(torch.__version__).partition("+")[0],
     )
 
 
-class _Weights(Mapping[str, Array]):
+class TensorWeights(Mapping[str, Array]):
     """The weights as arrays over torch's memory."""
 
     def __init__(self, tensors: Mapping[str, Any]) -> None:
@@ -103,28 +103,31 @@ def _outputs(exported: Any) -> tuple[tuple[Given, ...], tuple[str, ...]]:
     return tuple(outputs), tuple(mutated)
 
 
-def _is_part(node: Any) -> bool:
+def is_part(node: Any) -> bool:
     """Whether the node only names a result of another one."""
     import operator
 
-    return node.target is operator.getitem and not _is_tensor(node.args[0])
+    return node.target is operator.getitem and not is_tensor(node.args[0])
 
 
-def _is_tensor(node: Any) -> bool:
+def is_tensor(node: Any) -> bool:
+    """Whether the node gives one tensor."""
     import torch
 
     return isinstance(node.meta.get("val"), torch.Tensor)
 
 
-def _meta(value: Any) -> Meta:
-    return Meta(_dtype(value.dtype), tuple(_size(size) for size in value.shape))
+def meta_of(value: Any) -> Meta:
+    """The type of a tensor."""
+    return Meta(_dtype(value.dtype), tuple(map(size_of, value.shape)))
 
 
 def _dtype(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _size(size: Any) -> int | SizeOf:
+def size_of(size: Any) -> int | SizeOf:
+    """A size of torch's. Asking one for its number would fix it for all later calls."""
     import sympy  # torch's own
 
     if isinstance(size, int):
@@ -133,7 +136,8 @@ def _size(size: Any) -> int | SizeOf:
     return int(expr) if expr.is_Integer else SizeOf(sympy.srepr(expr))
 
 
-def _call(node: Any) -> Call:
+def call_of(node: Any) -> Call:
+    """What a node calls."""
     stack = node.meta.get("nn_module_stack") or {}
     return Call(
         _target(node.target),
@@ -187,7 +191,7 @@ def _results(node: Any) -> tuple[Result, ...]:
         return (node.name,)
     names: list[Result] = [f"{node.name}_unused_{i}" for i in range(len(value))]
     for user in node.users:
-        if _is_part(user):
+        if is_part(user):
             names[user.args[1]] = user.name
     # A list is one result in a schema, a tuple several.
     if isinstance(value, tuple) and not _gives_list(node):

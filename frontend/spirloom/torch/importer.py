@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from spirloom.budget import Budget
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.interval import Interval
-from spirloom.ir import Graph, Tensor
+from spirloom.ir import Graph, Node, Tensor
 from spirloom.lifter import Lifter
 from spirloom.ops import OpError, OpLibrary
+from spirloom.progress import Report, silent
 from spirloom.torch.apply import Applier
 from spirloom.torch.context import CallContext
 from spirloom.torch.element_types import numpy_type, our_type
@@ -37,21 +38,27 @@ class Unknown(Exception):
 
 
 def import_program(
-    program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
+    program: Program,
+    library: OpLibrary,
+    options: Options,
+    sizes: Mapping[str, int],
+    report: Report = silent,
 ) -> Graph:
     """The graph of a program at these sizes of its symbols, before any pass.
 
-    Raises ImportFailure.
+    `report` is told which call it is at. Raises ImportFailure.
     """
     if program.mutated:
         raise ImportFailure(
             f"{program.where} writes {', '.join(repr(m) for m in program.mutated[:5])} in place, "
             "and graphs keep nothing from run to run: make them inputs and outputs of the module."
         )
-    return _Importer(program, library, options, sizes).run()
+    return Importer(program, library, options, sizes).run(report)
 
 
-class _Importer:
+class Importer:
+    """Imports one program; classes of it may change what becomes of calls that cannot be."""
+
     def __init__(
         self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
     ) -> None:
@@ -71,9 +78,10 @@ class _Importer:
         self._problems: list[tuple[Call, str]] = []
         self._modules = [call.module for call in program.calls]
 
-    def run(self) -> Graph:
+    def run(self, report: Report) -> Graph:
         self._take_inputs()
-        for call in self._program.calls:
+        for i, call in enumerate(self._program.calls, 1):
+            report(f"call {i} of {len(self._program.calls)}")
             self._import_call(call)
         if self._problems:
             raise self._unsupported()
@@ -120,30 +128,35 @@ class _Importer:
 
     def _import_call(self, call: Call) -> None:
         first = len(self._graph.nodes)
-        problem = ""
         self._applier.build.name = self._name(call)
         try:
             results = self._results(call)
-        except (Unsupported, OpError) as error:
-            problem = str(error)
+            self._keep(call, results, self._graph.nodes[first:])
+        except (Unsupported, OpError, Unknown) as error:
+            problem: Exception = error
         except MemoryError:
-            problem = "it needs more memory than there is"
-        except Unknown:
-            pass
+            problem = Unsupported("it needs more memory than there is")
         else:
-            made = {t for node in self._graph.nodes[first:] for t in node.outputs}
-            for name, value in results.items():
-                self._values[name] = value
-                self._missing.discard(name)
-                if isinstance(value, Tensor) and value in made:
-                    value.name = name
-                elif isinstance(value, np.ndarray):
-                    self._budget.hold(value)
             return
-        if problem:
-            self._problems.append((call, problem))
         del self._graph.nodes[first:]
-        self._missing.update(_names(call))
+        self._missing.update(names_of(call))
+        self._fail(call, problem)
+
+    def _keep(self, call: Call, results: Mapping[str, Item], nodes: Sequence[Node]) -> None:
+        """Takes what a call gives, which these nodes make."""
+        made = {t for node in nodes for t in node.outputs}
+        for name, value in results.items():
+            self._values[name] = value
+            self._missing.discard(name)
+            if isinstance(value, Tensor) and value in made:
+                value.name = name
+            elif isinstance(value, np.ndarray):
+                self._budget.hold(value)
+
+    def _fail(self, call: Call, problem: Exception) -> None:
+        """Notes a call that cannot be imported; what reads its results is not listed."""
+        if not isinstance(problem, Unknown):
+            self._problems.append((call, str(problem)))
 
     def _results(self, call: Call) -> dict[str, Item]:
         target, place = functional(call.target)
@@ -202,7 +215,7 @@ class _Importer:
 
     def _name(self, call: Call) -> str:
         """The path of the module, and the call's own name where it makes several."""
-        own = next(iter(_names(call)), call.target)
+        own = next(iter(names_of(call)), call.target)
         if not call.module:
             return own
         alone = self._modules.count(call.module) == 1
@@ -251,7 +264,8 @@ def _flat(call: Call) -> list[str]:
     return found
 
 
-def _names(call: Call) -> list[str]:
+def names_of(call: Call) -> list[str]:
+    """The names of what a call gives."""
     return [name for name in _flat(call) if name]
 
 

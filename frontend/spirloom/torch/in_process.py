@@ -33,7 +33,7 @@ def export(
     from spirloom.torch.options import Options
 
     library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
-    exported = decompose(_exported(module, args, kwargs, dynamic_shapes), library)
+    exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
     options = Options.of(dims or {}, ranges or {}, fp16)
     graph = graph_of(program_of(exported), library, options)
     if output is not None:
@@ -46,16 +46,20 @@ def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
 
     What torch.export.save writes of it imports to the same bytes as in process.
     """
+    return exported.run_decompositions(decompositions(library or OpLibrary()))
+
+
+def decompositions(library: OpLibrary) -> Any:
+    """torch's table of them, without those of operators that Spirloom has."""
     import torch
 
     from spirloom.torch.coverage import handles
 
-    known = library or OpLibrary()
     table = torch.export.default_decompositions()
     for op in list(table.keys()):
-        if handles(_name(op), known):
+        if handles(_name(op), library):
             table.pop(op)
-    return exported.run_decompositions(table)
+    return table
 
 
 def program_of(exported: Any) -> Program:
@@ -72,7 +76,8 @@ def graph_of(program: Program, library: OpLibrary, options: Any) -> Graph:
     return build(program, library, options)
 
 
-def _exported(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: Any) -> Any:
+def exported_of(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: Any) -> Any:
+    """What torch.export makes of a module; an exported program as it is."""
     import torch
 
     if isinstance(module, torch.export.ExportedProgram):

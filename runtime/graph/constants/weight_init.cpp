@@ -15,9 +15,6 @@
 namespace spirloom::graph {
 namespace {
 
-// How much constant data is in host-visible memory at a time.
-constexpr uint64_t kBatchBytes = uint64_t{64} << 20;
-
 class WeightInit {
  public:
   WeightInit(const WeightInitInputs& inputs, TensorStore& store)
@@ -112,7 +109,7 @@ class WeightInit {
     for (uint32_t root : work_.persistent) {
       if (IsRaw(root)) total += ConstantUpload::StagedSize(TensorAt(root).size);
     }
-    return std::min(total, kBatchBytes);
+    return std::min(total, inputs_.batch_bytes);
   }
 
   RecorderResources ResourcesFor(const TensorStore& store) const {
@@ -120,7 +117,7 @@ class WeightInit {
   }
 
   // The end of the batch that starts at dispatch `begin`: it takes whole nodes while their raw
-  // constants stay within kBatchBytes.
+  // constants stay within the limit.
   size_t BatchEnd(size_t begin) const {
     std::set<uint32_t> raw;
     uint64_t bytes = 0;
@@ -133,7 +130,7 @@ class WeightInit {
         }
       }
       const bool first_of_node = end == begin || work_.dispatches[end - 1]->node != dispatch.node;
-      if (end > begin && first_of_node && bytes > kBatchBytes) break;
+      if (end > begin && first_of_node && bytes > inputs_.batch_bytes) break;
       ++end;
     }
     return end;

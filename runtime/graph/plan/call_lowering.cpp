@@ -9,12 +9,10 @@
 namespace spirloom::graph {
 namespace {
 
-std::vector<Arg> CopyArgs(uint32_t tensor, DType dtype) {
-  std::vector<Arg> args(2);
+std::vector<Arg> CopyArgs(uint32_t tensor) {
+  std::vector<Arg> args(1);
   args[0].kind = ArgKind::kTensor;
   args[0].tensors = {tensor};
-  args[1].kind = ArgKind::kString;
-  args[1].s = ShortName(dtype);
   return args;
 }
 
@@ -170,7 +168,7 @@ Result<uint32_t> CallLowering::InStorage(uint32_t tensor, Storage storage) {
   ops::TensorDesc desc = plan_.tensors[tensor].desc;
   desc.storage = storage;
   SPIRLOOM_TRY_ASSIGN(const uint32_t output, AddTensor(name, desc));
-  std::vector<Arg> args = CopyArgs(tensor, desc.dtype);
+  std::vector<Arg> args = CopyArgs(tensor);
   SPIRLOOM_TRY(CheckArgs(*op->op, args));
   if (op->op->outputs.size() != 1) {
     return Error(StatusCode::kInternal, {ops::kCopyOp, " has not one output."});

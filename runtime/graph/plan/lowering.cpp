@@ -1,5 +1,6 @@
 #include "runtime/graph/plan/lowering.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "runtime/graph/plan/call_lowering.h"
 #include "runtime/graph/plan/dead_nodes.h"
 #include "runtime/graph/plan/joined_parts.h"
+#include "runtime/graph/plan/storage_choice.h"
 #include "runtime/graph/plan/view_lowering.h"
 
 namespace spirloom::graph {
@@ -22,7 +24,10 @@ class Lowering {
         device_(device),
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
         calls_(index, device, options.kernels, options.tuned, options.max_dispatches),
-        home_(graph.tensors.size(), kNoTensor) {}
+        home_(graph.tensors.size(), kNoTensor),
+        is_output_(graph.tensors.size()) {
+    for (uint32_t output : graph.outputs) is_output_[output] = true;
+  }
 
   Result<Plan> Run() {
     AddSources();
@@ -90,12 +95,22 @@ class Lowering {
     }
   }
 
-  Storage RequestedStorage(const Node& node) const {
+  // Where the graph wants the node's outputs, if it says so.
+  Storage AskedStorage(const Node& node) const {
     for (uint32_t output : node.outputs) {
       const Storage storage = graph_.tensors[output].storage;
       if (storage != Storage::kAuto) return storage;
     }
-    return storage_;
+    return Storage::kAuto;
+  }
+
+  // Outputs of the graph leave it in buffers: what can put them there by itself saves a copy.
+  Storage RequestedStorage(const Node& node, const ops::OpInfo& op) const {
+    const Storage asked = AskedStorage(node);
+    if (asked != Storage::kAuto) return asked;
+    const bool leaves =
+        std::ranges::any_of(node.outputs, [&](uint32_t t) { return is_output_[t]; });
+    return leaves && HasOutputWithOwnStorage(op) ? Storage::kBuffer : storage_;
   }
 
   Status LowerNode(const Node& node) {
@@ -103,14 +118,16 @@ class Lowering {
     std::vector<uint32_t> outputs;
     for (uint32_t output : node.outputs) outputs.push_back(AddDeclared(output));
     if (op == nullptr) {
+      const Storage asked = AskedStorage(node);
       const DType dtype = outputs.empty() ? DType::kF32 : calls_.tensor(outputs[0]).desc.dtype;
-      calls_.missing().AddOp(node.op, dtype, RequestedStorage(node), calls_.node());
+      calls_.missing().AddOp(node.op, dtype, asked == Storage::kAuto ? storage_ : asked,
+                             calls_.node());
       return Status();
     }
     SPIRLOOM_TRY(CheckArgs(*op->op, node.args));
     OpCall call = calls_.Call(*op, PlanArgs(node.args), std::move(outputs));
     SPIRLOOM_TRY(CheckOutputs(call, node.outputs));
-    const Storage requested = RequestedStorage(node);
+    const Storage requested = RequestedStorage(node, *op->op);
     if (op->op->view_of >= 0) {
       SPIRLOOM_TRY_ASSIGN(const bool aliased, LowerView(calls_, call, requested, device_));
       if (aliased) return Status();
@@ -212,7 +229,8 @@ class Lowering {
   const DeviceTraits& device_;
   const Storage storage_;
   CallLowering calls_;
-  std::vector<uint32_t> home_;  // graph tensor -> plan tensor, in the storage of its producer
+  std::vector<uint32_t> home_;   // graph tensor -> plan tensor, in the storage of its producer
+  std::vector<bool> is_output_;  // graph tensor -> whether it is an output of the graph
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "runtime/graph/plan/storage_choice.h"
 
 namespace spirloom::graph {
-namespace {
 
 bool HasOutputWithOwnStorage(const ops::OpInfo& op) {
   for (const ops::KernelInfo& kernel : op.kernels) {
@@ -11,8 +10,6 @@ bool HasOutputWithOwnStorage(const ops::OpInfo& op) {
   }
   return false;
 }
-
-}  // namespace
 
 std::vector<Storage> StoragesFrom(Storage first) {
   std::vector<Storage> storages{first};

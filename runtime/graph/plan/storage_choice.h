@@ -16,6 +16,9 @@ struct StorageChoice {
   friend bool operator==(const StorageChoice&, const StorageChoice&) = default;
 };
 
+// Whether some kernel puts an output of `op` into whichever storage it is asked for in.
+bool HasOutputWithOwnStorage(const ops::OpInfo& op);
+
 // What to try, in order of preference, for a call of `op` whose output is asked for in `requested`
 // and whose first tensor is in `source`.
 std::vector<StorageChoice> StorageChoices(const ops::OpInfo& op, Storage source, Storage requested);

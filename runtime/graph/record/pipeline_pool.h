@@ -1,6 +1,7 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_RECORD_PIPELINE_POOL_H_
 #define SPIRLOOM_RUNTIME_GRAPH_RECORD_PIPELINE_POOL_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,6 +21,9 @@ class PipelinePool {
   Result<std::vector<SharedPipeline>> Get(const vulkan::Device& device,
                                           vulkan::LayoutCache& layouts, VkPipelineCache cache,
                                           std::span<const vulkan::PipelineDesc> descs);
+
+  // How many it knows, those included that went since the last call.
+  size_t size() const { return pipelines_.size(); }
 
  private:
   std::map<PipelineKey, std::weak_ptr<const vulkan::ComputePipeline>> pipelines_;

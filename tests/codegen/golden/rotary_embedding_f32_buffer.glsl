@@ -5,13 +5,15 @@
 float value(int i) {
   int row = i;
   int at = take(row, 2 * pairs);
-  int position = row;
-  position = take(position, positions);
+  int batch = row;
+  int position = take(batch, positions);
+  int head = take(batch, heads);
   int pair = interleaved != 0 ? at / 2 : at < pairs ? at : at - pairs;
   bool second = interleaved != 0 ? (at & 1) != 0 : at >= pairs;
   int step = interleaved != 0 ? 1 : pairs;
-  float c = cos_at(position * pairs + pair);
-  float s = sin_at(position * pairs + pair);
+  int angle = batch * steps[0] + head * steps[1] + position * steps[2] + pair;
+  float c = cos_at(angle);
+  float s = sin_at(angle);
   float other = x_flat(second ? i - step : i + step, IVEC4(y_sizes));
   return x_flat(i, IVEC4(y_sizes)) * c + (second ? other : -other) * s;
 }

@@ -46,7 +46,8 @@ void main() {
     }
     for (int part = 0; part < 4; part++) {
       int at = column + part * LANES;
-      if (at < width && number == row) y_put(row * width + at, total[part] / sum);
+      // The greatest score alone adds 1 to the sum, which is 0 only where every key is masked: then so is y.
+      if (at < width && number == row) y_put(row * width + at, total[part] / (sum == 0.0 ? 1.0 : sum));
     }
   }
 }

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from tests.reference.forms.pointwise import activate
+from tests.reference.forms.reductions import safe_softmax
 
 functional = torch.nn.functional
 
@@ -24,7 +25,7 @@ def _attention(
     if causal:
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         scores = scores.masked_fill(~seen, -torch.inf)
-    return torch.softmax(scores, -1) @ v
+    return safe_softmax(scores, -1) @ v
 
 
 def _rms_norm(x: Any, shape: list[int], weight: Any, eps: float) -> Any:

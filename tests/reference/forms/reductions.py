@@ -29,8 +29,15 @@ def _count_nonzero(x: Any, dim: list[int], keepdim: bool) -> Any:
     return torch.sum(x != 0, dim, keepdim)
 
 
+def safe_softmax(x: Any, dim: int) -> Any:
+    """0 where all along dim is -inf; newer releases have it as torch._safe_softmax."""
+    hidden = (x == -torch.inf).all(dim, True)
+    return torch.softmax(x.masked_fill(hidden, 0), dim).masked_fill(hidden, 0)
+
+
 FORMS: dict[str, Callable[..., Any]] = {
     "aten._log_softmax": torch.log_softmax,
+    "aten._safe_softmax": safe_softmax,
     "aten._softmax": torch.softmax,
     "aten.all.dims": each(lambda x, dim, keepdim: torch.all(x != 0, dim, keepdim)),
     "aten.any.dims": each(lambda x, dim, keepdim: torch.any(x != 0, dim, keepdim)),

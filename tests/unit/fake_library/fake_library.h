@@ -2,6 +2,7 @@
 //
 //   test.add(a, b)        any storage; f32 only
 //   test.sum(x)           buffer only
+//   test.cast(x)          any storage to any storage
 //   test.view(x, shape)   a view; its kernel is buffer only
 //   test.far(x)           a view that begins beyond the end of x
 //   test.linear(x, w)     w is packed by test.pack, in a buffer

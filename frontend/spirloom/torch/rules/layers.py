@@ -139,15 +139,24 @@ def rms_norm(ctx: CallContext) -> Item:
     return Several((ctx.applier.apply("aten.rms_norm", given, ctx.dtypes[:1], ctx.shapes[:1])[0],))
 
 
-@imports("aten.softmax.int", "aten._softmax", "aten.log_softmax.int", "aten._log_softmax",
-         "aten._safe_softmax", "aten.special_softmax")  # fmt: skip
+_SOFTMAX = {
+    "aten.softmax.int": "aten._softmax",
+    "aten._softmax": "aten._softmax",
+    "aten.special_softmax": "aten._softmax",
+    "aten._safe_softmax": "aten._safe_softmax",
+    "aten.log_softmax.int": "aten._log_softmax",
+    "aten._log_softmax": "aten._log_softmax",
+}
+
+
+@imports(*_SOFTMAX)
 def softmax(ctx: CallContext) -> Item:
     """In the type of the result."""
     x = ctx.cast(ctx.value("self"), ctx.out_dtype())
-    op = "aten._log_softmax" if "log" in ctx.target else "aten._softmax"
+    op = _SOFTMAX[ctx.target]
     dim = ctx.axis("dim", len(x.shape))
     if not x.shape:
-        return ctx.filled(0 if "log" in op else 1)
+        return ctx.filled(0 if op == "aten._log_softmax" else 1)
     return ctx.apply(op, x=x, dim=dim)
 
 

@@ -2,8 +2,8 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-bool convert(bool v) {
-  return v;
+float convert(float v) {
+  return float(v);
 }
 
 void main() {
@@ -14,6 +14,6 @@ void main() {
   int channels = min(sizes.y - nchw.y, 4);
   int plane = sizes.z * sizes.w;
   int first = dense_index(nchw, sizes);
-  bvec4 x = x_texel(texel_place(nchw, sizes));
-  y_put_texel(texel_place(nchw, sizes), bvec4(convert(x.x), convert(x.y), convert(x.z), convert(x.w)), channels);
+  vec4 x = x_texel(texel_place(nchw, sizes));
+  for (int lane = 0; lane < channels; lane++) y_put(first + lane * plane, convert(x[lane]));
 }

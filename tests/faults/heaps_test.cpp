@@ -1,0 +1,112 @@
+// Memory is found where it is: in another heap when one is full, in smaller blocks when no heap has
+// room for a large one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "runtime/session/runtime_state.h"
+#include "tests/faults/fault_fixture.h"
+#include "tests/unit/model_fixture.h"
+
+namespace spirloom::faults {
+namespace {
+
+using graph::FileGraph;
+using graph::TensorArg;
+using testing::HasSubstr;
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kPlenty = 1024 * kMiB;
+constexpr uint64_t kElements = 5 * kMiB;  // 20 MiB of float32
+
+class HeapsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!IsAvailable()) GTEST_SKIP() << "There is no Vulkan device.";
+    leaked_ = Faults().live();
+  }
+  void TearDown() override {
+    if (runtime_) {
+      EXPECT_EQ(AllocatedBytes(), 0U);
+    }
+    runtime_.reset();
+    Faults().join_heaps();
+    EXPECT_EQ(Faults().live(), leaked_);
+  }
+
+  void Restart(uint64_t first, uint64_t second) {
+    runtime_.reset();
+    Faults().join_heaps();
+    Faults().split_heaps(first, second);
+    Result<Runtime> made = MakeRuntime();
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    runtime_.emplace(std::move(made).value());
+  }
+
+  uint64_t AllocatedBytes() const { return runtime_->state()->device->counters().allocated_bytes; }
+
+  std::optional<Runtime> runtime_;
+  size_t leaked_ = 0;
+};
+
+// y = max(3 relu(x) + |x|), with six tensors of 20 MiB at a time between x and y.
+std::vector<std::byte> WideGraph() {
+  FileGraph file;
+  const std::vector<uint64_t> shape = {kElements};
+  const uint32_t x = AddInput(file, "x", shape);
+  std::vector<uint32_t> parts;
+  for (const double sign : {-1.0, 0.0, 1.0}) {
+    const uint32_t relu = AddNode(file, "aten.relu", {TensorArg(x)}, shape);
+    parts.push_back(AddNode(file, "aten.add.Tensor", AddArgs(relu, x, sign), shape));
+  }
+  const uint32_t a = AddNode(file, "aten.neg", {TensorArg(x)}, shape);
+  const uint32_t b = AddNode(file, "aten.abs", {TensorArg(x)}, shape);
+  const uint32_t zero = AddNode(file, "aten.add.Tensor", AddArgs(a, x), shape);
+  uint32_t sum = AddNode(file, "aten.add.Tensor", AddArgs(parts[0], parts[1]), shape);
+  for (const uint32_t more : {parts[2], b, zero}) {
+    sum = AddNode(file, "aten.add.Tensor", AddArgs(sum, more), shape);
+  }
+  const std::vector<graph::Arg> args = {TensorArg(sum), graph::IntsArg({0}), graph::BoolArg(false)};
+  file.outputs = {AddNode(file, "aten.amax", args, {})};
+  return file.Write();
+}
+
+TEST_F(HeapsTest, AFullHeapHasAnotherBesideIt) {
+  for (const Use& use : {Use{.name = "buffers"}, Use{.name = "staged", .staged = true},
+                         Use{.name = "textures", .storage = Storage::kTexture3D}}) {
+    ASSERT_NO_FATAL_FAILURE(Restart(kPlenty, 0));
+    const Result<std::vector<float>> expected = UseModel(*runtime_, use);
+    ASSERT_TRUE(expected.ok()) << use.name << ": " << expected.status().message();
+    ASSERT_NO_FATAL_FAILURE(Restart(0, kPlenty));
+    const Result<std::vector<float>> found = UseModel(*runtime_, use);
+    ASSERT_TRUE(found.ok()) << use.name << ": " << found.status().message();
+    EXPECT_EQ(*found, *expected);
+  }
+}
+
+TEST_F(HeapsTest, WhatNoHeapHoldsInOneBlockIsSplit) {
+  const std::vector<std::byte> graph = WideGraph();
+  // One of 120 MiB fits neither heap. Of two halves the second does not, and must not keep the
+  // first. Of six parts five fit the first heap, and the last with x the other.
+  ASSERT_NO_FATAL_FAILURE(Restart(119 * kMiB, 59 * kMiB));
+  Result<Model> model = Model::LoadFromMemory(*runtime_, graph);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_GE(model->stats().planned_bytes, 120 * kMiB) << "it would fit one heap";
+  std::vector<float> x(kElements);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 1001) - 500;
+  const auto outputs = RunModel(*model, {x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  EXPECT_EQ((*outputs)[0], std::vector<float>{4 * 500});
+}
+
+TEST_F(HeapsTest, WhereNothingHelpsTheMessageTellsTheSize) {
+  ASSERT_NO_FATAL_FAILURE(Restart(10 * kMiB, 10 * kMiB));
+  const Status refused = Model::LoadFromMemory(*runtime_, WideGraph()).status();
+  EXPECT_EQ(refused.code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(refused.message(), HasSubstr("vkAllocateMemory"));
+  EXPECT_THAT(refused.message(), HasSubstr("While allocating "));
+}
+
+}  // namespace
+}  // namespace spirloom::faults

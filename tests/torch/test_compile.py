@@ -1,0 +1,293 @@
+"""spirloom.torch.compile and torch.compile(backend="spirloom") against eager PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import spirloom.torch
+import torch
+from spirloom.partition import Report, Side
+from spirloom.torch import backend
+from torch import nn
+
+from tests.torch.networks import NETWORKS
+from tests.torch.networks import made as network
+from tests.torch.parted import CASES, made
+
+Compile = Callable[..., Any]
+
+
+def by_export(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    return spirloom.torch.compile(module, args, kwargs)
+
+
+def by_dynamo(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    return torch.compile(module, backend="spirloom")
+
+
+BOTH = pytest.mark.parametrize("compiled", [by_export, by_dynamo])
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    torch._dynamo.reset()
+    with torch.no_grad():
+        yield
+
+
+def check(given: Any, wanted: Any, tolerance: float = 1e-5) -> None:
+    """Values, types, shapes and layouts; the tolerance is relative to the greatest number."""
+    flat = torch.utils._pytree.tree_leaves
+    assert len(flat(given)) == len(flat(wanted))
+    for one, other in zip(flat(given), flat(wanted), strict=True):
+        assert type(one) is type(other)
+        if not isinstance(one, torch.Tensor):
+            assert one == other
+            continue
+        assert (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride())
+        if one.dtype.is_floating_point and one.numel():
+            tolerance = max(tolerance, 2e-2 if one.dtype is torch.bfloat16 else 0)
+            assert (one - other).abs().max() <= tolerance * max(other.abs().max().item(), 1e-6)
+        else:
+            assert torch.equal(one, other)
+
+
+def reports(run: Any) -> list[Report]:
+    return [run.report] if isinstance(run, spirloom.torch.Compiled) else backend.reports()
+
+
+def on_device(run: Any, op: str) -> int:
+    """How many nodes of an operator went to the device."""
+    found = [report.operators.get(op) for report in reports(run)]
+    return sum(count.device for count in found if count is not None)
+
+
+@pytest.mark.parametrize("name", CASES)
+@BOTH
+def test_what_is_parted_agrees(compiled: Compile, name: str) -> None:
+    module, args = made(name)
+    run = compiled(module, *args)
+    for _ in range(2):
+        check(run(*args), module(*args))
+    assert on_device(run, "aten.linear") + on_device(run, "aten.conv2d") > 0
+    other = tuple(x + 0.1 if x.is_floating_point() else x for x in args)
+    check(run(*other), module(*other))
+
+
+@pytest.mark.parametrize("name", ["llama", "bert", "resnet", "convnext", "vit", "deberta"])
+@BOTH
+def test_networks(compiled: Compile, name: str) -> None:
+    module, args = network(name)
+    run = compiled(module, **args)
+    check(run(**args), module(**args), 1e-4)
+    (report,) = reports(run)
+    nodes = [node for node in report.nodes if node.side is not None]
+    assert len(report.staying) <= len(nodes) // 10
+
+
+def test_a_network_that_goes_whole_is_one_segment() -> None:
+    module, args = network("llama")
+    report = by_export(module, **args).report
+    assert report.is_full and len(report.parts) == 1
+    assert len(NETWORKS) > 10
+
+
+@BOTH
+def test_numbers_that_a_tensor_holds_break_the_graph(compiled: Compile) -> None:
+    if compiled is by_export:
+        pytest.skip("torch.export refuses what branches by data")
+
+    class Breaks(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(32, 32), nn.Linear(32, 32)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            h = self.first(x)
+            scale = h.abs().max().item()
+            return self.last(h) * scale if scale > 1 else self.last(-h)
+
+    module = Breaks().eval()
+    run = compiled(module)
+    for x in (torch.randn(8, 32), torch.randn(8, 32) * 1e-3):
+        check(run(x), module(x))
+    assert on_device(run, "aten.linear") >= 2
+
+
+class Counter(nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(32, 32)
+        self.register_buffer("mean", torch.zeros(32))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.layer(x)
+        self.mean.mul_(0.9).add_(h.mean(0), alpha=0.1)
+        return h - self.mean
+
+
+@BOTH
+def test_a_buffer_that_is_written(compiled: Compile) -> None:
+    module, x = Counter().eval(), torch.randn(8, 32)
+    other = copy.deepcopy(module)
+    run = compiled(module, x)
+    for i in range(4):
+        check(run(x * i), other(x * i))
+        check(module.mean, other.mean)
+    module.mean.zero_()
+    other.mean.zero_()
+    check(run(x), other(x))
+
+
+@BOTH
+def test_an_input_that_is_written(compiled: Compile) -> None:
+    class Writes(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(32, 32)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x.add_(1)
+            return self.layer(x)
+
+    module, x = Writes().eval(), torch.randn(8, 32)
+    run = compiled(module, x.clone())
+    mine, other = x.clone(), x.clone()
+    check(run(mine), module(other))
+    check(mine, other)
+
+
+@BOTH
+def test_weights_that_change_are_uploaded_again(compiled: Compile) -> None:
+    module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()).eval(), torch.randn(8, 32)
+    run = compiled(module, x)
+    check(run(x), module(x))
+    for _ in range(4):
+        module[0].weight.mul_(2)
+        check(run(x), module(x))
+    module[0].weight.data = torch.randn(32, 32)
+    check(run(x), module(x))
+
+
+def test_weights_are_uploaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls after the first load no model, and give it none of the weights."""
+    module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()).eval(), torch.randn(8, 32)
+    run = by_dynamo(module)
+    run(x)
+    (report,) = backend.reports()
+    assert [len(part.takes) for part in report.parts] == [1]
+    monkeypatch.setattr(spirloom.Runtime, "load", None)
+    check(run(x), module(x))
+
+
+def test_modules_of_one_kind_have_their_own_weights() -> None:
+    class Layer(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(32, 32)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(self.layer(x))
+
+    layers, x = [Layer().eval() for _ in range(3)], torch.randn(8, 32)
+    runs = [torch.compile(layer, backend="spirloom") for layer in layers]
+    for _ in range(2):
+        for run, layer in zip(runs, layers, strict=True):
+            check(run(x), layer(x))
+
+
+@BOTH
+def test_sizes_that_differ(compiled: Compile) -> None:
+    module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()).eval(), torch.randn(8, 32)
+    run = compiled(module, x)
+    for batch in (8, 3, 5, 1, 8):
+        x = torch.randn(batch, 32)
+        check(run(x), module(x))
+
+
+@pytest.mark.parametrize("name", ["nonzero", "sort_by_data"])
+def test_sizes_that_vary(name: str) -> None:
+    """Exported once, with a size of many; Dynamo with one that is marked."""
+    module, (x,) = made(name)
+    batch = torch.export.Dim("batch", min=2, max=64)
+    run = spirloom.torch.compile(module, (x,), dynamic_shapes={"args": ({0: batch},)})
+    marked = torch.compile(module, backend="spirloom", dynamic=True)
+    for size in (40, 7, 2, 64):
+        given = torch.randn(size, 32)
+        check(run(given), module(given))
+        check(marked(given), module(given))
+    assert len(run._exported) == 1
+
+
+def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
+    """An index of int64 that does not fit int32 is refused by the model, and computed by torch."""
+
+    class Looks(nn.Module):  # type: ignore[misc]
+        def forward(self, n: torch.Tensor) -> torch.Tensor:
+            return torch.where(n > 5, n, -n)
+
+    module, n = Looks(), torch.arange(10)
+    run = by_export(module, n)
+    check(run(n), module(n))
+    large = n + (1 << 40)
+    check(run(large), module(large))
+
+
+@BOTH
+def test_training_is_torchs_and_says_so_once(compiled: Compile) -> None:
+    module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()), torch.randn(8, 32)
+    backend.spirloom.reset()
+    with torch.enable_grad(), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        run = compiled(module, x)
+        for _ in range(2):
+            run(x).sum().backward()
+    (message,) = [str(w.message) for w in seen if "Spirloom" in str(w.message)]
+    assert "inference only" in message and "torch.no_grad()" in message
+    assert module[0].weight.grad is not None and module[0].weight.grad.any()
+    check(run(x), module(x))
+
+
+def test_structures_and_keywords() -> None:
+    class Structured(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(32, 32)
+
+        def forward(self, x: torch.Tensor, *, also: Any, factor: float = 1.0) -> Any:
+            return {"y": self.layer(x) * factor, "more": [also["z"] + 1, None, 3]}
+
+    module, x = Structured().eval(), torch.randn(8, 32)
+    run = by_export(module, x, also={"z": x}, factor=2.0)
+    for factor in (2.0, 3.0, 2.0):
+        wanted = module(x, also={"z": x}, factor=factor)
+        given = run(x, factor=factor, also={"z": x})
+        assert given.keys() == wanted.keys()
+        check(given, wanted)
+    assert run.layer is module.layer
+
+
+def test_the_report_says_why_nodes_stay() -> None:
+    module, args = made("spectrum")
+    report = by_export(module, *args).report
+    assert [part.side for part in report.parts] == [Side.DEVICE, Side.HOST, Side.DEVICE]
+    reasons = {node.op: node.reason for node in report.staying}
+    assert reasons["aten._fft_r2c"] == "the element type complex64 is not supported"
+    assert reasons["aten._fft_c2r"] == "it reads 'mul', which is complex64"
+    module, args = made("nonzero")
+    reasons = {node.op: node.reason for node in by_export(module, *args).report.staying}
+    assert "depends on the data" in reasons["aten.nonzero"]
+
+
+def test_the_entry_point_names_the_backend() -> None:
+    import tomllib
+    from pathlib import Path
+
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    module, _, name = project["entry-points"]["torch_dynamo_backends"]["spirloom"].partition(":")
+    assert (module, name) == (backend.__name__, backend.spirloom.__name__)
+    assert "spirloom" in torch._dynamo.list_backends(exclude_tags=())

@@ -1,0 +1,145 @@
+"""What models of transformers spell out: how many nodes of each operator are left of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spirloom
+import torch
+import transformers as hf
+from spirloom import graph_file
+from spirloom.ir import Graph
+from spirloom.ops import OpLibrary
+from spirloom.passes import optimize
+from spirloom.torch.build import build
+from spirloom.torch.in_process import decompose, program_of
+from spirloom.torch.options import Options
+
+from tests.torch.networks import SMALL, Positional, Tensors, decoder, made
+
+LIBRARY = OpLibrary()
+RMS, ROTARY = "aten.rms_norm", "spirloom.rotary_embedding"
+ATTENTION, SWIGLU, GELU = "aten.scaled_dot_product_attention", "spirloom.swiglu", "aten.gelu"
+LAYER_NORM = "aten.native_layer_norm"
+# Of two layers: how many nodes there are of each operator.
+COUNTS = {
+    "llama": {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2},
+    "qwen": {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2},
+    "gemma": {RMS: 5, ROTARY: 4, ATTENTION: 2, GELU: 2},
+    "gpt2": {LAYER_NORM: 5, ATTENTION: 2, GELU: 2},
+    "t5": {RMS: 12, ATTENTION: 6},
+}
+# What these operators leave nothing of.
+SPELLED = ("aten.pow.Tensor_Scalar", "aten.rsqrt", "aten.mean.dim", "aten.neg", "aten.cos",
+           "aten.sin", "aten.expand", "aten.repeat_interleave.self_int", "aten.tanh", "aten.silu",
+           "spirloom.chain")  # fmt: skip
+MORE = {"num_key_value_heads": 2, "max_position_embeddings": 64, "pad_token_id": 0}
+OTHERS: dict[str, tuple[Any, dict[str, int]]] = {
+    "qwen3": (hf.Qwen3Config(**SMALL, **MORE, head_dim=8),
+              {RMS: 9, ROTARY: 4, ATTENTION: 2, SWIGLU: 2}),
+    "gemma3": (hf.Gemma3TextConfig(**SMALL, **MORE, head_dim=8),
+               {RMS: 13, ROTARY: 4, ATTENTION: 2, GELU: 2}),
+    "phi3": (hf.Phi3Config(**SMALL, **MORE), {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2}),
+    "olmo2": (hf.Olmo2Config(**SMALL, **MORE), {RMS: 9, ROTARY: 4, ATTENTION: 2, SWIGLU: 2}),
+    "cohere": (hf.CohereConfig(**SMALL, **MORE),
+               {LAYER_NORM: 3, ROTARY: 4, ATTENTION: 2, SWIGLU: 2}),
+    "glm": (hf.GlmConfig(**SMALL, **MORE, head_dim=8),
+            {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2}),
+    "neox": (hf.GPTNeoXConfig(**SMALL, max_position_embeddings=64),
+             {LAYER_NORM: 5, ROTARY: 4, ATTENTION: 2}),
+}  # fmt: skip
+
+
+def exported(module: torch.nn.Module, inputs: Tensors) -> Any:
+    program = torch.export.export(module, (), dict(inputs), strict=False)
+    return program_of(decompose(program, LIBRARY))
+
+
+def check(graph: Graph, expected: dict[str, int], spelled: tuple[str, ...] = SPELLED) -> None:
+    found = Counter(node.op for node in graph.nodes)
+    assert {op: found[op] for op in expected} == expected
+    assert not [op for op in spelled if op in found]
+    masks = [LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op == ATTENTION]
+    assert len(masks) == expected[ATTENTION]
+
+
+def run(graph: Graph, module: torch.nn.Module, inputs: Tensors) -> float:
+    """How far the device's result is from eager PyTorch's, relative to the greatest number."""
+    with torch.no_grad():
+        wanted = module(**inputs).float().numpy()
+    model = spirloom.load(graph_file.to_bytes(graph))
+    (result,) = model(**{t.name: inputs[t.name].numpy().astype(np.int32) for t in model.inputs})
+    return float(np.abs(result - wanted).max() / np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_by_export(name: str) -> None:
+    module, inputs = made(name)
+    graph = build(exported(module, inputs), LIBRARY, Options())
+    check(graph, COUNTS[name])
+    causal = [LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op == ATTENTION]
+    if name != "t5":  # whose positions are a bias
+        assert causal == [True, True]
+        assert not any(LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op == ATTENTION)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_families(name: str) -> None:
+    config, expected = OTHERS[name]
+    torch.manual_seed(0)
+    module, inputs = decoder(config)
+    graph = build(exported(module.eval(), inputs), LIBRARY, Options())
+    check(graph, expected, SPELLED[:-1])
+    assert run(graph, module, inputs) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma"])
+def test_of_half_precision(name: str) -> None:
+    """Where models cast to float32 and back."""
+    module, inputs = made(name)
+    graph = build(exported(module.half(), inputs), LIBRARY, Options())
+    check(graph, COUNTS[name], (*SPELLED, "aten._to_copy"))
+    assert run(graph, module, inputs) < 2e-2
+
+
+def test_sizes_that_vary_leave_no_mask() -> None:
+    module, inputs = made("llama")
+    dims = {0: torch.export.Dim("batch", min=1, max=4), 1: torch.export.Dim("seq", min=2, max=12)}
+    positional = Positional(module, [*inputs])
+    program = torch.export.export(
+        positional, (*inputs.values(),), dynamic_shapes={"args": (dims,)}, strict=False
+    )
+    graph = build(program_of(decompose(program, LIBRARY)), LIBRARY, Options())
+    check(graph, COUNTS["llama"])
+    assert all(LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op == ATTENTION)
+
+
+def test_positions_of_each_run() -> None:
+    """Angles are computed, once; each layer turns by them."""
+    module, inputs = made("llama")
+    inputs["position_ids"] = torch.stack([torch.arange(9), torch.arange(9) + 4])
+    options = Options.of({}, {"position_ids": (0, 63)})
+    graph = build(exported(module, inputs), LIBRARY, options)
+    found = Counter(node.op for node in graph.nodes)
+    assert (found[ROTARY], found["aten.cos"], found["aten.sin"]) == (4, 1, 1)
+    assert "aten.neg" not in found
+    assert run(graph, module, inputs) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+def test_by_onnx(name: str, tmp_path: Path) -> None:
+    from spirloom.onnx.importer import import_model
+    from spirloom.onnx.inputs import Shapes
+
+    module, inputs = made(name)
+    path = tmp_path / "net.onnx"
+    torch.onnx.export(module, (), path, kwargs=dict(inputs), dynamo=True, external_data=False)
+    graph = import_model(path, LIBRARY, Shapes())
+    optimize(graph, LIBRARY)
+    found = Counter(node.op for node in graph.nodes)
+    expected = {op: n for op, n in COUNTS[name].items() if op != ATTENTION}
+    assert {op: found[op] for op in expected} == expected
