@@ -12,6 +12,7 @@ import spirloom.torch
 import torch
 from spirloom.partition import Report, Side
 from spirloom.torch import backend
+from spirloom.torch.training import tell_again
 from torch import nn
 
 from tests.torch.networks import NETWORKS
@@ -240,7 +241,7 @@ def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
 @BOTH
 def test_training_is_torchs_and_says_so_once(compiled: Compile) -> None:
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()), torch.randn(8, 32)
-    backend.spirloom.reset()
+    tell_again()
     with torch.enable_grad(), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         run = compiled(module, x)

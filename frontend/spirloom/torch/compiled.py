@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from spirloom.torch.exported_module import ExportedModule, Sized
 
 
+# For so many signatures what was prepared is kept: each has its own copy of the weights.
+_KEPT = 8
+
+
 def compile(
     module: Any,
     args: Sequence[Any] = (),
@@ -82,6 +86,15 @@ class Compiled:
         self._last = ready
         return ready(leaves)
 
+    def train(self, mode: bool = True) -> Compiled:
+        """Sets the module's mode. Only that which it was compiled in runs on the device."""
+        self._module.train(mode)
+        return self
+
+    def eval(self) -> Compiled:
+        """The same as train(False)."""
+        return self.train(False)
+
     @property
     def report(self) -> Report:
         """What went where for the arguments that it was called with last."""
@@ -89,7 +102,9 @@ class Compiled:
 
     def __getattr__(self, name: str) -> Any:
         """The module's own."""
-        return getattr(self.__dict__["_module"], name)
+        if name == "_module":  # while it is copied
+            raise AttributeError(name)
+        return getattr(self._module, name)
 
     def __repr__(self) -> str:
         return f"<spirloom.torch.Compiled {type(self._module).__name__}>"
@@ -117,6 +132,8 @@ class Compiled:
         if found is None:
             found = self._export(args, kwargs, None)
             self._exported.append(found)
+        if len(self._ready) >= _KEPT:
+            self._ready.pop(next(iter(self._ready)))
         self._ready[key] = Sized(found, leaves)
         return self._ready[key]
 

@@ -138,7 +138,7 @@ class _Surveyor(Importer):
         if not is_possible(shape):
             raise Unsupported(f"has rank {len(shape)}")
         tensor = Tensor(name, our_type(meta.dtype), shape)
-        self._check_limits([tensor])
+        self._check_limit(tensor, "takes")
         self._narrowing.declare(tensor, input_facts(dtype, self._options.ranges.get(name)))
         self._graph.inputs.append(tensor)
         self._values[name] = tensor
@@ -148,19 +148,19 @@ class _Surveyor(Importer):
         self._why[name] = why
 
     def _keep(self, call: Call, results: Mapping[str, Item], nodes: Sequence[Node]) -> None:
-        self._check_limits([tensor for node in nodes for tensor in node.outputs])
+        for tensor in (tensor for node in nodes for tensor in node.outputs):
+            self._check_limit(tensor, f"its result {tensor} takes")
         super()._keep(call, results, nodes)
         self._reasons.append("")
         self._work.append(work_of(nodes, self._library))
 
-    def _check_limits(self, tensors: Sequence[Tensor]) -> None:
+    def _check_limit(self, tensor: Tensor, takes: str) -> None:
         limit = self._limits
-        for tensor in tensors:
-            if limit is not None and tensor.size > limit.buffer:
-                raise Unsupported(
-                    f"{tensor} takes {in_bytes(tensor.size)}, and a buffer of {limit.device} "
-                    f"holds {in_bytes(limit.buffer)}"
-                )
+        if limit is not None and tensor.size > limit.buffer:
+            raise Unsupported(
+                f"{takes} {in_bytes(tensor.size)}, and a buffer of {limit.device} holds "
+                f"{in_bytes(limit.buffer)}"
+            )
 
     def _fail(self, call: Call, problem: Exception) -> None:
         reason = str(problem)

@@ -132,8 +132,7 @@ def readers_of_layouts(traced: Traced, sizes: Mapping[str, int]) -> dict[int, st
     found: dict[int, str] = {}
     for i, node in enumerate(traced.nodes):
         viewed = _viewed(node)
-        schema = getattr(node.target, "_schema", None)
-        if viewed is None or all(a.name != "stride" for a in schema.arguments):
+        if viewed is None or all(a.name != "stride" for a in node.target._schema.arguments):
             continue
         try:
             dense = layout_of(viewed.meta["val"], sizes).is_dense

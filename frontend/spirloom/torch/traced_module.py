@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from spirloom.partition import Report
 from spirloom.torch.built import Setting
@@ -11,8 +11,11 @@ from spirloom.torch.execution import Execution
 from spirloom.torch.frozen import Frozen
 from spirloom.torch.traced import read_traced, sizes_of
 
-# So many sets of weights and sizes are kept: modules of one kind share a graph.
-_KEPT = 128
+T = TypeVar("T")
+
+# Modules of one kind share a graph: for so many sets of weights, and so many sets of sizes of
+# each, what was prepared is kept, with a copy of the weights.
+_MODULES, _SIZES = 64, 8
 # A weight that was written so often since it was uploaded is an input like others.
 _WRITES = 2
 
@@ -39,36 +42,35 @@ class TracedModule:
         self._fixed = list(fixed)
         self._open = [at for at in range(len(self._names)) if at not in self._fixed]
         self._written: dict[int, int] = {}
-        self._ready: dict[Hashable, tuple[Frozen, Execution]] = {}
+        self._ready: dict[Hashable, dict[Hashable, tuple[Frozen, Execution]]] = {}
 
     def __call__(self, args: list[Any]) -> list[Any]:
         values = list(args)
         args.clear()
-        key = self._key(values)
-        frozen, run = self._ready.get(key) or self._prepared(key, values)
+        frozen, run = self._found(values)
         changed = frozen.changed()
         if changed:
             self._forget(changed)
-            _, run = self._prepared(self._key(values), values)
+            _, run = self._found(values)
         return run(values)
 
-    def _key(self, values: Sequence[Any]) -> Hashable:
-        """What differs between executions: where weights lie, and sizes."""
-        return (
-            *[values[at].data_ptr() for at in self._fixed],
-            *[getattr(values[at], "shape", values[at]) for at in self._open],
-        )
+    def _found(self, values: Sequence[Any]) -> tuple[Frozen, Execution]:
+        """By where the weights lie, and by sizes."""
+        place = tuple([values[at].data_ptr() for at in self._fixed])
+        sizes = tuple([getattr(values[at], "shape", values[at]) for at in self._open])
+        ready = self._ready.get(place)
+        if ready is None:
+            _keep(self._ready, place, ready := {}, _MODULES)
+        if sizes not in ready:
+            _keep(ready, sizes, self._prepared(values), _SIZES)
+        return ready[sizes]
 
-    def _prepared(self, key: Hashable, values: Sequence[Any]) -> tuple[Frozen, Execution]:
+    def _prepared(self, values: Sequence[Any]) -> tuple[Frozen, Execution]:
         weights = {self._names[at]: values[at] for at in self._fixed}
         traced = read_traced(self._module, weights)
-        sizes = sizes_of(self._module, values)
-        made = Execution(traced, weights, sizes, self._setting)
+        made = Execution(traced, weights, sizes_of(self._module, values), self._setting)
         self._told(made.report)
-        if len(self._ready) >= _KEPT:
-            self._ready.pop(next(iter(self._ready)))
-        self._ready[key] = Frozen({at: values[at] for at in self._fixed}), made
-        return self._ready[key]
+        return Frozen({at: values[at] for at in self._fixed}), made
 
     def _forget(self, changed: Sequence[int]) -> None:
         """What was prepared with weights that are others now."""
@@ -78,3 +80,10 @@ class TracedModule:
         self._fixed = [at for at in self._fixed if at not in often]
         self._open = sorted([*self._open, *often])
         self._ready.clear()
+
+
+def _keep(found: dict[Hashable, T], key: Hashable, value: T, most: int) -> None:
+    """Adds a value, in place of the oldest if there are as many as there may be."""
+    if len(found) >= most:
+        found.pop(next(iter(found)))
+    found[key] = value

@@ -1,0 +1,162 @@
+"""What a program is parted into: which calls stay, why, and what belongs together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from spirloom.ops import OpLibrary
+from spirloom.partition import Plan, Side, partition
+from spirloom.torch.described import described, groups_of
+from spirloom.torch.in_process import decompose
+from spirloom.torch.options import Options
+from spirloom.torch.survey import Limits, Survey, survey
+from spirloom.torch.traced import Traced, read_traced
+
+LIBRARY = OpLibrary()
+
+
+class Function(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def traced(function: Any, *args: Any) -> Traced:
+    exported = torch.export.export(Function(function), args, strict=False)
+    return read_traced(decompose(exported, LIBRARY).graph_module, {})
+
+
+def surveyed(function: Any, *args: Any, limits: Limits | None = None) -> tuple[Traced, Survey]:
+    found = traced(function, *args)
+    return found, survey(found.program, LIBRARY, Options(), {}, limits)
+
+
+def planned(function: Any, *args: Any) -> tuple[Plan, list[str]]:
+    """The plan, and the operators in order."""
+    whole, found = surveyed(function, *args)
+    groups = groups_of(whole.program, found, LIBRARY)
+    return partition(described(whole.program, found, {}, groups)), [
+        call.target for call in whole.program.calls
+    ]
+
+
+def reasons(function: Any, *args: Any, limits: Limits | None = None) -> dict[str, str]:
+    whole, found = surveyed(function, *args, limits=limits)
+    return {
+        call.target: reason
+        for call, reason in zip(whole.program.calls, found.reasons, strict=True)
+        if reason
+    }
+
+
+def x(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.ones(shape, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "op", "reason"),
+    [
+        (lambda a: torch.linalg.qr(a)[0], (x(3, 3),), "aten.linalg_qr",
+         "there is no operator for it; decompose it before saving: "
+         "spirloom.torch.decompose(exported), or exported.run_decompositions()"),
+        (lambda a: torch.nonzero(a) + 1, (x(3),), "aten.nonzero",
+         "how many elements it gives depends on the data, and shapes are fixed at import"),
+        (lambda a: torch.nonzero(a) + 1, (x(3),), "aten.add.Tensor",
+         "it reads 'nonzero', which has a size that depends on the data"),
+        (lambda a: torch.relu(a) * a.sum().item(), (x(3),), "aten.item",
+         "it makes a number of what a tensor holds, which is known only when the graph runs"),
+        (lambda a: torch.view_as_complex(a) * 2, (x(3, 2),), "aten.view_as_complex",
+         "the element type complex64 is not supported"),
+        (lambda a: torch.relu(a), (x(3, dtype=torch.float64),), "aten.relu",
+         "it reads 'args_0', which is float64, which the device would round to float32"),
+        (lambda a: torch.relu(a), (x(*[1] * 9),), "aten.relu",
+         "it reads 'args_0', which has rank 9"),
+    ],
+)  # fmt: skip
+def test_reasons(function: Any, args: tuple[Any, ...], op: str, reason: str) -> None:
+    assert reasons(function, *args)[op] == reason
+
+
+def test_a_buffer_that_the_device_does_not_have() -> None:
+    found = reasons(lambda a: torch.cat([a, a]).sum(), x(100), limits=Limits(400, "this"))
+    takes = "takes 800 B, and a buffer of this holds 400 B"
+    assert found.pop("aten.cat") == f"its result f32[200] {takes}"
+    assert list(found.values()) == [f"it reads 'cat', which {takes}"]
+    assert not reasons(lambda a: torch.cat([a, a]).sum(), x(100), limits=Limits(800, "this"))
+
+
+def test_behind_what_stays_the_device_goes_on() -> None:
+    def run(a: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.relu(torch.fft.fft(torch.relu(a @ w)).real.contiguous() @ w)
+
+    plan, ops = planned(run, x(64, 64), x(64, 64))
+    assert [segment.side for segment in plan.segments] == [Side.DEVICE, Side.HOST, Side.DEVICE]
+    assert ops[plan.segments[1].nodes[0]] == "aten._fft_r2c"
+
+
+PATTERNS: dict[str, Any] = {
+    "silu": lambda h: h * torch.sigmoid(h),
+    "gelu": lambda h: 0.5 * h * (1 + torch.erf(h / 2**0.5)),
+    "hardswish": lambda h: h * torch.clamp(h + 3, 0, 6) / 6,
+    "layer_norm": lambda h: (h - h.mean(1, True))
+    / torch.sqrt((h - h.mean(1, True)).pow(2).mean(1, True) + 1e-5),
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_patterns_are_not_cut(name: str) -> None:
+    """All of a pattern between what stays is on one side, and in one segment."""
+
+    def run(a: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        h = torch.fft.fft(a).real.contiguous()
+        made = PATTERNS[name](h)
+        return torch.fft.fft(made).real @ w
+
+    whole, found = surveyed(run, x(64, 64), x(64, 64))
+    groups = groups_of(whole.program, found, LIBRARY)
+    network = described(whole.program, found, {}, groups)
+    inner = [
+        i
+        for i, (call, reason) in enumerate(zip(whole.program.calls, found.reasons, strict=True))
+        if not reason and call.target not in ("aten.mm", "aten.matmul", "aten.clone")
+    ]
+    joined = {i for group in groups for i in group}
+    assert len(joined & set(inner)) >= 2
+    plan = partition(network)
+    for group in groups:
+        homes = {
+            at
+            for at, s in enumerate(plan.segments)
+            for i in group
+            if i in s.nodes and not network.nodes[i].known
+        }
+        assert len(homes) <= 1
+
+
+def test_sizes_are_known_on_both_sides() -> None:
+    """Sizes of an open dimension cross nothing."""
+    dim = torch.export.Dim("batch", min=2, max=9)
+
+    def run(a: torch.Tensor) -> torch.Tensor:
+        return torch.fft.fft(torch.relu(a).view(a.shape[0] * 2, -1)).real * a.shape[0]
+
+    exported = torch.export.export(
+        Function(run), (x(4, 6),), dynamic_shapes={"args": ({0: dim},)}, strict=False
+    )
+    whole = read_traced(decompose(exported, LIBRARY).graph_module, {})
+    (symbol,) = {
+        s.symbol()
+        for m in whole.program.metas.values()
+        for s in m.shape
+        if hasattr(s, "symbol") and s.symbol()
+    }
+    assert symbol is not None
+    found = survey(whole.program, LIBRARY, Options(), {symbol: 4})
+    plan = partition(described(whole.program, found, {symbol: 4}))
+    taken = {name for segment in plan.segments for name in segment.takes}
+    assert taken <= set(whole.program.metas)  # which has tensors alone
