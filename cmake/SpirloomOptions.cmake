@@ -73,5 +73,8 @@ if(SPIRLOOM_SANITIZE)  # not vptr: Debian's glslang and SPIRV-Tools are built wi
   target_compile_options(spirloom_warnings INTERFACE
     "-fsanitize=${SPIRLOOM_SANITIZE}" -fno-sanitize=vptr -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
+  # Our assertions, and the standard library's.
+  target_compile_options(spirloom_warnings INTERFACE -UNDEBUG)
+  target_compile_definitions(spirloom_warnings INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(spirloom_warnings INTERFACE "-fsanitize=${SPIRLOOM_SANITIZE}")
 endif()

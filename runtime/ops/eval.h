@@ -7,6 +7,7 @@
 #define SPIRLOOM_RUNTIME_OPS_EVAL_H_
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -29,8 +30,14 @@ class Ints {
   explicit Ints(std::span<const int64_t> values);  // at most kMaxInts are taken
 
   size_t size() const { return size_; }
-  int64_t operator[](size_t i) const { return values_[i]; }
-  int64_t& operator[](size_t i) { return values_[i]; }
+  int64_t operator[](size_t i) const {
+    assert(i < size_);
+    return values_[i];
+  }
+  int64_t& operator[](size_t i) {
+    assert(i < size_);
+    return values_[i];
+  }
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + size_; }
   // Returns false, and appends nothing, when full.

@@ -1,5 +1,6 @@
 #include "runtime/vulkan/buffer.h"
 
+#include <cassert>
 #include <string>
 
 #include "runtime/base/error.h"
@@ -55,6 +56,8 @@ Result<Buffer> Buffer::Create(const Device& device, VkDeviceSize size, MemoryUse
 }
 
 Status Buffer::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
+  assert(mapped_ == nullptr && offset % requirements_.alignment == 0);
+  assert(offset <= memory.size() && requirements_.size <= memory.size() - offset);
   const Device& device = handle_.device();
   SPIRLOOM_TRY(ToStatus(
       device.fn().vkBindBufferMemory(device.handle(), handle_.get(), memory.handle(), offset),

@@ -1,5 +1,7 @@
 #include "runtime/vulkan/command_buffer.h"
 
+#include <cassert>
+
 namespace spirloom::vulkan {
 
 Result<CommandBuffer> CommandBuffer::Create(const Device& device) {
@@ -47,16 +49,19 @@ void CommandBuffer::BindDescriptorSet(const BindingLayout& layout, VkDescriptorS
 
 void CommandBuffer::PushConstants(const BindingLayout& layout, std::span<const std::byte> data) {
   if (data.empty()) return;
+  assert(data.size() % 4 == 0);
   fn().vkCmdPushConstants(handle_, layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, /*offset=*/0,
                           static_cast<uint32_t>(data.size()), data.data());
 }
 
 void CommandBuffer::Dispatch(uint32_t groups_x, uint32_t groups_y, uint32_t groups_z) {
+  assert(groups_x > 0 && groups_y > 0 && groups_z > 0);
   fn().vkCmdDispatch(handle_, groups_x, groups_y, groups_z);
 }
 
 void CommandBuffer::CopyBuffer(VkBuffer source, VkDeviceSize source_offset, VkBuffer target,
                                VkDeviceSize target_offset, VkDeviceSize size) {
+  assert(size > 0);
   const VkBufferCopy region{.srcOffset = source_offset, .dstOffset = target_offset, .size = size};
   fn().vkCmdCopyBuffer(handle_, source, target, /*regionCount=*/1, &region);
 }
@@ -77,6 +82,7 @@ void CommandBuffer::ResetTimestamps(const TimestampPool& pool) {
 
 void CommandBuffer::WriteTimestamp(const TimestampPool& pool, uint32_t query,
                                    VkPipelineStageFlagBits stage) {
+  assert(query < pool.count());
   fn().vkCmdWriteTimestamp(handle_, stage, pool.handle(), query);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -147,6 +148,7 @@ Result<VkDescriptorSet> DescriptorPool::Allocate(VkDescriptorSetLayout layout) {
 
 Result<Descriptor> BufferDescriptor(const Buffer& buffer, VkDeviceSize offset, VkDeviceSize size,
                                     pack::BindingType type, std::vector<BufferView>& views) {
+  assert(offset < buffer.size() && size > 0);
   Descriptor descriptor{
       .type = type, .buffer = buffer.handle(), .offset = buffer.offset() + offset, .range = size};
   if (ToDescriptorType(type) == VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER) {

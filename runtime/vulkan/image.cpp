@@ -1,6 +1,7 @@
 #include "runtime/vulkan/image.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "runtime/base/text.h"
@@ -70,6 +71,8 @@ Result<Image> Image::Create(const Device& device, Storage storage, VkExtent3D ex
 }
 
 Status Image::Bind(const DeviceMemory& memory, VkDeviceSize offset) {
+  assert(offset % requirements_.alignment == 0);
+  assert(offset <= memory.size() && requirements_.size <= memory.size() - offset);
   const Device& device = handle_.device();
   SPIRLOOM_TRY(ToStatus(
       device.fn().vkBindImageMemory(device.handle(), handle_.get(), memory.handle(), offset),

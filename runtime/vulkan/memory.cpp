@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -186,6 +187,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
 DeviceMemory::~DeviceMemory() {
   if (device_ == nullptr || device_->abandoned()) return;
   device_->counters().memory_frees.fetch_add(1);
+  assert(device_->counters().allocated_bytes >= size_);
   device_->counters().allocated_bytes.fetch_sub(size_);
   device_->fn().vkFreeMemory(device_->handle(), handle_, device_->allocator());
 }

@@ -1,5 +1,6 @@
 #include "runtime/vulkan/timestamps.h"
 
+#include <cassert>
 #include <string>
 
 #include "runtime/base/error.h"
@@ -26,6 +27,7 @@ Result<TimestampPool> TimestampPool::Create(const Device& device, uint32_t count
 }
 
 Result<std::vector<uint64_t>> TimestampPool::Read(uint32_t used) const {
+  assert(used <= count_);
   std::vector<uint64_t> times(used);
   if (used == 0) return times;
   const Device& device = handle_.device();

@@ -1,6 +1,7 @@
 #include "runtime/graph/constants/constant_upload.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "runtime/base/align.h"
@@ -20,6 +21,7 @@ Status ConstantUpload::Add(uint32_t tensor, std::span<const std::byte> bytes) {
     if (staged_ == staging_->size()) SPIRLOOM_TRY(Flush());
     const size_t size =
         std::min<size_t>(bytes.size() - done, static_cast<size_t>(staging_->size() - staged_));
+    assert(size > 0);
     std::memcpy(staging_->mapped() + staged_, bytes.data() + done, size);
     pieces_.push_back({tensor, done, staged_, size});
     done += size;

@@ -1,6 +1,7 @@
 #include "runtime/graph/constants/weight_init.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <set>
 #include <unordered_map>
@@ -32,6 +33,7 @@ class WeightInit {
     size_t begin = 0;
     while (begin < work_.dispatches.size()) {
       const size_t end = BatchEnd(begin);
+      assert(end > begin);
       SPIRLOOM_TRY(RunBatch(begin, end));
       begin = end;
     }

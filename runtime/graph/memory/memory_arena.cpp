@@ -1,5 +1,7 @@
 #include "runtime/graph/memory/memory_arena.h"
 
+#include <cassert>
+
 namespace spirloom::graph {
 
 Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, uint32_t type_bits,
@@ -19,6 +21,7 @@ Result<std::shared_ptr<vulkan::DeviceMemory>> MemoryArena::Block(uint32_t type, 
              delete ended;
              budget->GiveBack(size);
            }};
+  assert((type_bits >> block->type() & 1) != 0);
   return block;
 }
 

@@ -1,6 +1,7 @@
 #ifndef SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_BUDGET_H_
 #define SPIRLOOM_RUNTIME_GRAPH_MEMORY_MEMORY_BUDGET_H_
 
+#include <cassert>
 #include <cstdint>
 
 #include "spirloom/status.h"
@@ -15,7 +16,10 @@ class MemoryBudget {
   // Counts `bytes` more. Fails with kOutOfMemory, naming the numbers and the option that raises the
   // limit, if they are too many, and counts nothing.
   Status Take(uint64_t bytes);
-  void GiveBack(uint64_t bytes) { taken_ -= bytes; }
+  void GiveBack(uint64_t bytes) {
+    assert(bytes <= taken_);
+    taken_ -= bytes;
+  }
 
  private:
   const uint64_t most_;

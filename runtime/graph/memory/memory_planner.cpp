@@ -1,6 +1,7 @@
 #include "runtime/graph/memory/memory_planner.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -136,6 +137,20 @@ class Planner {
   size_t looks_ = 0;
 };
 
+// Whether each slot is where its request can be. That none overlap, fuzzing checks.
+[[maybe_unused]] bool Holds(const MemoryPlan& plan, std::span<const MemoryRequest> requests,
+                            uint64_t max_block) {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const MemorySlot& slot = plan.slots[i];
+    const uint64_t size = plan.block_size[slot.block];
+    if (slot.offset % requests[i].alignment != 0 || size > max_block || slot.offset > size ||
+        requests[i].size > size - slot.offset) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The greatest sum of the sizes of requests that live at the same step.
 uint64_t LargestLive(std::span<const MemoryRequest> requests) {
   std::map<uint64_t, uint64_t> changes;  // of the live bytes, by step; modulo 2^64
@@ -226,6 +241,8 @@ Result<MemoryPlan> PlanMemory(std::span<const MemoryRequest> requests, uint64_t 
   MemoryPlan plan = PlanGreedily(requests, max_block, naive.live_bytes);
   plan.naive_bytes = naive.naive_bytes;
   plan.live_bytes = naive.live_bytes;
+  assert(Holds(plan, requests, max_block) && Holds(naive, requests, max_block));
+  assert(plan.live_bytes <= plan.planned_bytes);
   return plan.planned_bytes <= plan.naive_bytes ? std::move(plan) : std::move(naive);
 }
 

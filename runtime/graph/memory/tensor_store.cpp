@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <map>
 #include <utility>
 
@@ -22,6 +23,7 @@ const VkMemoryRequirements& RequirementsOf(const TensorResource& resource) {
 
 Status BindTo(TensorResource& resource, std::shared_ptr<const vulkan::DeviceMemory> memory,
               uint64_t offset) {
+  assert(resource.backing == nullptr);
   resource.backing = std::move(memory);
   return resource.buffer ? resource.buffer->Bind(*resource.backing, offset)
                          : resource.image->Bind(*resource.backing, offset);
@@ -168,6 +170,7 @@ Result<AllocatedBytes> TensorStore::AllocatePool(const Pool& pool, uint32_t type
   SPIRLOOM_TRY_ASSIGN(
       const MemoryPlan plan,
       PlanAndAllocate(requests, LargestBlock(device_->physical(), type, requests), allocate));
+  assert(blocks.size() == plan.block_size.size());
   std::vector<uint32_t> ids;
   for (size_t i = 0; i < blocks.size(); ++i) ids.push_back(NextMemoryId());
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -198,6 +201,7 @@ std::vector<MemoryRequest> TensorStore::RequestsOf(const Pool& pool) const {
 }
 
 void TensorStore::Adopt(uint32_t tensor, std::shared_ptr<TensorResource> resource) {
+  assert(resource != nullptr);
   resources_[tensor] = std::move(resource);
 }
 
@@ -207,6 +211,7 @@ std::shared_ptr<TensorResource> TensorStore::Share(uint32_t tensor) const {
 }
 
 const TensorResource* TensorStore::Find(uint32_t tensor) const {
+  assert(plan_ != nullptr);  // a recording is made; only what it holds is of use now
   const uint32_t root = plan_->Root(tensor);
   for (const TensorStore* store = this; store != nullptr; store = store->parent_) {
     if (auto found = store->resources_.find(root); found != store->resources_.end()) {

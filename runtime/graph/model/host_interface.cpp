@@ -1,6 +1,7 @@
 #include "runtime/graph/model/host_interface.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "runtime/base/align.h"
 #include "runtime/base/error.h"
@@ -46,6 +47,7 @@ std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>
     mapped.size = static_cast<size_t>(tensor.size);
     if (tensor.size == 0) continue;
     const vulkan::Buffer& buffer = *store.Find(index)->buffer;
+    assert(staging == nullptr || offset + tensor.size <= staging->size());
     mapped.data = staging ? staging->mapped() + offset : buffer.mapped();
     mapped.buffer = buffer.handle();
     mapped.offset = buffer.offset();

@@ -1,6 +1,7 @@
 // A run of a loaded model.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <string>
 
@@ -54,6 +55,7 @@ Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte
 void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty()) continue;
+    assert(inputs[i].size() == state.current().inputs[i].size);
     std::memcpy(state.current().inputs[i].data, inputs[i].data(), inputs[i].size());
   }
 }
@@ -61,6 +63,7 @@ void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> i
 void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty()) continue;
+    assert(outputs[i].size() == state.current().outputs[i].size);
     std::memcpy(outputs[i].data(), state.current().outputs[i].data, outputs[i].size());
   }
 }
@@ -106,6 +109,7 @@ Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> 
 }
 
 Status FinishRun(ModelState& state, uint64_t run) {
+  assert(state.finished <= state.submitted && run <= state.submitted);
   if (run > state.finished) {
     state.finished = state.submitted;
     state.last_run = Status::OutOfMemory();  // unless there is memory for what comes next

@@ -1,4 +1,5 @@
 // How a graph becomes a recording.
+#include <cassert>
 #include <chrono>
 #include <unordered_map>
 #include <utility>
@@ -73,6 +74,7 @@ class RecordingBuilder {
     KeepRunPipelines();
     Describe();
     made_.store->DetachPlan();
+    assert(made_.profile.size() == made_.stats.dispatches);
     made_.id = ++state_.recorded;
     return std::move(made_);
   }

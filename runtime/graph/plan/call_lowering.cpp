@@ -1,5 +1,7 @@
 #include "runtime/graph/plan/call_lowering.h"
 
+#include <cassert>
+
 #include "runtime/base/error.h"
 #include "runtime/graph/file/tensor_size.h"
 #include "runtime/graph/plan/call_text.h"
@@ -83,6 +85,7 @@ Status CallLowering::Lower(OpCall& call, const std::vector<StorageChoice>& choic
 }
 
 Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name) {
+  assert(!call.outputs().empty());
   PlanNode node;
   node.name = name;
   node.op = &call.entry();

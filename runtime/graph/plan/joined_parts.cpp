@@ -1,6 +1,7 @@
 #include "runtime/graph/plan/joined_parts.h"
 
 #include <algorithm>
+#include <cassert>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,8 @@ bool IsMovable(const PlanTensor& tensor) {
 
 // Makes `part`, and what lives in it, live in `root` from the byte `offset` on.
 void Move(Plan& plan, uint32_t part, uint32_t root, uint64_t offset) {
+  assert(IsMovable(plan.tensors[part]) && plan.tensors[root].alias_of == kNoTensor);
+  assert(offset + plan.tensors[part].size <= plan.tensors[root].size);
   plan.tensors[part].alias_of = root;
   plan.tensors[part].alias_offset = offset;
   for (PlanTensor& tensor : plan.tensors) {

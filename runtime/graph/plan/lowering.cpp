@@ -1,6 +1,7 @@
 #include "runtime/graph/plan/lowering.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,7 @@ class Lowering {
 
   // A graph tensor as the file declares it.
   uint32_t AddDeclared(uint32_t graph_tensor) {
+    assert(home_[graph_tensor] == kNoTensor);  // one producer each
     const Tensor& source = graph_.tensors[graph_tensor];
     PlanTensor tensor;
     tensor.name = source.name;
@@ -150,7 +152,10 @@ class Lowering {
   // The arguments with tensors of the plan.
   std::vector<Arg> PlanArgs(std::vector<Arg> args) const {
     for (Arg& arg : args) {
-      for (uint32_t& tensor : arg.tensors) tensor = home_[tensor];
+      for (uint32_t& tensor : arg.tensors) {
+        tensor = home_[tensor];
+        assert(tensor != kNoTensor);  // nodes come after what they read
+      }
     }
     return args;
   }

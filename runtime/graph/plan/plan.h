@@ -4,6 +4,7 @@
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_PLAN_H_
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -83,6 +84,7 @@ struct Plan {
   // The tensor whose memory `tensor` lives in.
   uint32_t Root(uint32_t tensor) const {
     const uint32_t root = tensors[tensor].alias_of;
+    assert(root == kNoTensor || tensors[root].alias_of == kNoTensor);
     return root == kNoTensor ? tensor : root;
   }
 };

@@ -1,5 +1,7 @@
 #include "runtime/graph/plan/view_lowering.h"
 
+#include <cassert>
+
 #include "runtime/base/error.h"
 
 namespace spirloom::graph {
@@ -16,8 +18,10 @@ bool CanAlias(const PlanTensor& source, const PlanTensor& target) {
 
 void Alias(Plan& plan, uint32_t source, uint32_t target, uint64_t offset = 0) {
   PlanTensor& tensor = plan.tensors[target];
+  assert(tensor.alias_of == kNoTensor && tensor.input < 0 && tensor.output < 0);
   tensor.alias_of = plan.Root(source);
   tensor.alias_offset = plan.tensors[source].alias_offset + offset;
+  assert(tensor.alias_offset + tensor.size <= plan.tensors[tensor.alias_of].size);
   tensor.desc.storage = plan.tensors[source].storage();
   tensor.is_constant = plan.tensors[source].is_constant;
   ++plan.aliased_views;

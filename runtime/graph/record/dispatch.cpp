@@ -1,6 +1,7 @@
 #include "runtime/graph/record/dispatch.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <map>
 #include <utility>
@@ -71,6 +72,7 @@ class Builder {
   }
 
   Result<std::vector<uint32_t>> Bind(const PlanNode& node, size_t i) {
+    assert(node.operands.size() == node.kernel->operands.size());
     std::vector<uint32_t> tensors;
     for (size_t k = 0; k < node.operands.size(); ++k) {
       const ops::OperandInfo& operand = node.kernel->operands[k];
@@ -149,6 +151,7 @@ Result<std::array<uint32_t, 3>> GroupCounts(const std::array<int64_t, 3>& invoca
                    {"Grid (", invocations[i], " invocations in dimension ", i,
                     ") is not within 0 and 2147483647."});
     }
+    assert(workgroup[i] > 0);
     groups[i] = (static_cast<uint64_t>(invocations[i]) + workgroup[i] - 1) / workgroup[i];
   }
   const bool flat =

@@ -1,5 +1,6 @@
 #include "runtime/graph/record/pipeline_pool.h"
 
+#include <cassert>
 #include <utility>
 
 namespace spirloom::graph {
@@ -23,6 +24,7 @@ Result<std::vector<SharedPipeline>> PipelinePool::Get(const vulkan::Device& devi
     pipelines[i] = std::make_shared<const vulkan::ComputePipeline>(std::move(created[next++]));
     pipelines_[KeyOf(descs[i])] = pipelines[i];
   }
+  assert(next == created.size());
   return pipelines;
 }
 

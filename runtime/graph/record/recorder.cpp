@@ -1,6 +1,7 @@
 #include "runtime/graph/record/recorder.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "runtime/pack/image_types.h"
@@ -52,6 +53,7 @@ Result<vulkan::Descriptor> DescriptorOf(uint32_t tensor, pack::BindingType type,
     return vulkan::BufferDescriptor(resources.dummy, 0, resources.dummy.size(), type, views);
   }
   const PlanTensor& part = resources.plan.tensors[tensor];
+  assert(part.alias_offset + part.size <= resource->buffer->size());
   return vulkan::BufferDescriptor(*resource->buffer, part.alias_offset, part.buffer_size(), type,
                                   views);
 }
@@ -76,6 +78,7 @@ Result<DescriptorSets> MakeDescriptorSets(const vulkan::Device& device,
       continue;
     }
     const vulkan::ComputePipeline& pipeline = resources.pipeline(dispatch.pipeline);
+    assert(pipeline.bindings().size() == dispatch.tensors.size());
     std::vector<vulkan::Descriptor> descriptors;
     for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
       SPIRLOOM_TRY_ASSIGN(
@@ -98,6 +101,7 @@ Recorder::Recorder(vulkan::CommandBuffer& commands, const RecorderResources& res
       dispatches_(dispatches),
       sets_(sets),
       initialized_(std::move(initialized)) {
+  assert(sets_.size() == dispatches_.size());
   FindTransitions();
 }
 
@@ -107,6 +111,7 @@ std::vector<Recorder::Access> Recorder::AccessesOf(const Dispatch& dispatch) con
     return {{dispatch.tensors[0], true, false}, {dispatch.tensors[1], false, true}};
   }
   const ops::KernelInfo& kernel = *resources_.plan.nodes[dispatch.node].kernel;
+  assert(dispatch.tensors.size() == kernel.operands.size());
   for (size_t i = 0; i < dispatch.tensors.size(); ++i) {
     if (dispatch.tensors[i] == kNoTensor) continue;
     const ops::Access access = kernel.operands[i].access;
@@ -127,6 +132,7 @@ std::vector<MemoryAccess> Recorder::RangesOf(std::span<const Access> accesses) c
       begin += part.alias_offset;
       end = std::min(end, begin + part.buffer_size());
     }
+    assert(begin < end);
     if (access.read) ranges.push_back({resource->memory, begin, end, false});
     if (access.write) ranges.push_back({resource->memory, begin, end, true});
   }
@@ -203,6 +209,7 @@ void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
     const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
     const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
     const PlanTensor& part = resources_.plan.tensors[dispatch.tensors[0]];
+    assert(part.alias_offset + part.size <= source.size() && part.size <= target.size());
     commands_.CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
                          target.offset(), part.size);
     return;
@@ -219,6 +226,7 @@ void Recorder::CopyFromHost(const vulkan::Buffer& host, uint64_t host_offset, ui
   const Access access{tensor, false, true};
   Synchronize({&access, 1}, /*step=*/0);
   const vulkan::Buffer& target = *resources_.store.Find(tensor)->buffer;
+  assert(host_offset + size <= host.size() && tensor_offset + size <= target.size());
   commands_.CopyBuffer(host.handle(), host_offset, target.handle(), target.offset() + tensor_offset,
                        size);
 }
