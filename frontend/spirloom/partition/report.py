@@ -8,6 +8,7 @@ from typing import Any
 
 from spirloom.partition.network import Network
 from spirloom.partition.plan import Plan, Side
+from spirloom.partition.table import to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Nodes in order, segments in the order of their run."""
+    """Nodes in order, segments in the order of their run. Prints as a table."""
 
     nodes: tuple[Placed, ...]
     parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return to_text(self, "The model")
 
     @property
     def is_full(self) -> bool:

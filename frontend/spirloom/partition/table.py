@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from spirloom.partition.plan import Side
-from spirloom.partition.report import Placed, Report
 from spirloom.text import in_bytes, shown
+
+if TYPE_CHECKING:
+    from spirloom.partition.report import Placed, Report
 
 
 def to_text(report: Report, where: str) -> str:
@@ -22,7 +25,8 @@ def summary(report: Report, where: str) -> str:
     sides = [node.side for node in report.nodes]
     known, placed = sides.count(None), len(sides) - sides.count(None)
     went = sides.count(Side.DEVICE)
-    what = f"all {placed} nodes go" if went == placed else f"{went} of {placed} nodes go"
+    everything = "the only node goes" if placed == 1 else f"all {placed} nodes go"
+    what = everything if went == placed else f"{went} of {placed} nodes go"
     parts = sum(part.side is Side.DEVICE for part in report.parts)
     count = "" if parts == 1 or not went else f", in {parts} parts"
     computed = f"; {known} more are computed at import" if known else ""
