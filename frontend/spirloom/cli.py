@@ -15,6 +15,7 @@ from spirloom.errors import SpirloomError
 COMMANDS = (
     "spirloom.commands.import_model",
     "spirloom.commands.inspect_graph",
+    "spirloom.commands.partition_model",
     "spirloom.commands.list_ops",
     "spirloom.commands.make_cases",
     "spirloom.commands.new_op",
@@ -31,6 +32,7 @@ examples:
   spirloom import mobilenet.onnx -o half.slg --fp16           the same, computing in float16
   spirloom import detector.onnx -o detector.slg --dim batch=3 set an open dimension
   spirloom inspect mobilenet.slg                              what is in it
+  spirloom partition detector.onnx --dim batch=3              what of it goes to the device
   spirloom run mobilenet.slg --input x=x.npy                  run it
   spirloom doctor                                             what of Vulkan there is
   spirloom COMMAND --help                                     more about one command

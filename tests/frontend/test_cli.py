@@ -208,7 +208,9 @@ def test_bad_usage_exits_with_2(
     assert "usage: spirloom" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["", "import", "inspect", "ops", "cases", "new-op"])
+@pytest.mark.parametrize(
+    "command", ["", "import", "inspect", "partition", "ops", "cases", "new-op"]
+)
 def test_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as error:
         main([*command.split(), "--help"])
@@ -232,6 +234,7 @@ def test_closed_pipe_ends_quietly(arguments: str) -> None:
 COMMANDS_THAT_PRINT = (
     "--help", "--version", "ops", "ops --onnx", "import --help", "inspect GRAPH",
     "inspect --json GRAPH", "import MODEL -o GRAPH --dim batch=1", "cases --help",
+    "partition --help", "partition MODEL --dim batch=1",
 )  # fmt: skip
 
 

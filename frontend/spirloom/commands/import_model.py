@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spirloom.onnx.inputs import Shapes
     from spirloom.ops import OpLibrary
     from spirloom.sizes import Symbol
+    from spirloom.torch.options import Options
 
 EPILOG = """\
 examples:
@@ -45,6 +46,33 @@ def add_parser(commands: Any) -> None:
         "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
     )
     parser.add_argument("--fp16", action="store_true", help="compute in float16")
+    add_model_options(parser)
+    parser.add_argument(
+        "--storage",
+        choices=["auto", "buffer", "texture3d", "texture2d"],
+        default="auto",
+        help="where the tensors ask to live; auto leaves it to the runtime",
+    )
+    parser.add_argument(
+        "--external-data",
+        action="store_true",
+        help="put the constants in a file beside the graph, MODEL.slg.data",
+    )
+    parser.add_argument(
+        "--no-optimize", action="store_true", help="keep the nodes as the model has them"
+    )
+    parser.add_argument(
+        "--skip-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out one optimisation, e.g. to find the one that a result depends on",
+    )
+    parser.set_defaults(run=run)
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say what a model's file leaves open."""
     parser.add_argument(
         "--dim",
         action="append",
@@ -75,17 +103,6 @@ def add_parser(commands: Any) -> None:
         help="accept that what the model computes in float64 is rounded to float32",
     )
     parser.add_argument(
-        "--storage",
-        choices=["auto", "buffer", "texture3d", "texture2d"],
-        default="auto",
-        help="where the tensors ask to live; auto leaves it to the runtime",
-    )
-    parser.add_argument(
-        "--external-data",
-        action="store_true",
-        help="put the constants in a file beside the graph, MODEL.slg.data",
-    )
-    parser.add_argument(
         "--constants-limit",
         type=int,
         default=1024,
@@ -101,17 +118,6 @@ def add_parser(commands: Any) -> None:
         metavar="DIR",
         help="a folder of operator specs of your own, which nodes of the same name become",
     )
-    parser.add_argument(
-        "--no-optimize", action="store_true", help="keep the nodes as the model has them"
-    )
-    parser.add_argument(
-        "--skip-pass",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="leave out one optimisation, e.g. to find the one that a result depends on",
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -127,9 +133,9 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.varying.generalize import generalize
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
-    shapes = _shapes(arguments)
-    symbols = _symbols(arguments)
-    fixed = _fixed(arguments.fix)
+    shapes = shapes_of(arguments)
+    symbols = symbols_of(arguments)
+    fixed = fixed_of(arguments.fix)
     _check_output(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
@@ -172,6 +178,13 @@ def _import_archive(
     """The graph of an archive of torch.export.save."""
     from spirloom.torch.archived import read_archive
     from spirloom.torch.build import build
+
+    options = replace(archive_options(arguments), fp16=arguments.fp16, skip=skipped)
+    return build(read_archive(arguments.model), library, options, storage)
+
+
+def archive_options(arguments: argparse.Namespace) -> Options:
+    """What is said of an archive of torch.export.save."""
     from spirloom.torch.options import Options
 
     if arguments.shape or arguments.fix:
@@ -179,17 +192,14 @@ def _import_archive(
             "--shape and --fix are for ONNX models; an exported program has its sizes and "
             "constants, but for those that --dim chooses."
         )
-    shapes = _shapes(arguments)
-    options = Options(
+    shapes = shapes_of(arguments)
+    return Options(
         sizes=shapes.dims,
-        symbols={symbol.name: symbol for symbol in _symbols(arguments)},
+        symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
         ranges=shapes.ranges,
-        fp16=arguments.fp16,
-        skip=skipped,
         float64_as_float32=arguments.float64_as_float32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
     )
-    return build(read_archive(arguments.model), library, options, storage)
 
 
 def _check_output(model: Path, output: Path) -> None:
@@ -216,7 +226,8 @@ def _skipped(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _shapes(arguments: argparse.Namespace) -> Shapes:
+def shapes_of(arguments: argparse.Namespace) -> Shapes:
+    """What is said of inputs: fixed sizes, shapes, bounds."""
     from spirloom.onnx.inputs import Shapes
 
     dims = {
@@ -230,7 +241,7 @@ def _shapes(arguments: argparse.Namespace) -> Shapes:
     return Shapes({name: sizes[0] for name, sizes in dims.items()}, inputs, ranges)
 
 
-def _symbols(arguments: argparse.Namespace) -> list[Symbol]:
+def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
     """The dimensions that stay open between bounds."""
     from spirloom.sizes import Symbol
 
@@ -269,7 +280,7 @@ def _range(text: str) -> Interval:
     return found
 
 
-def _fixed(texts: Sequence[str]) -> dict[str, Array]:
+def fixed_of(texts: Sequence[str]) -> dict[str, Array]:
     """The arrays that inputs are fixed to."""
     import numpy as np
 

@@ -1,1 +1,25 @@
-"""The ONNX importer: opsets 1 to 23 of the default domain, and operators of com.microsoft."""
+"""ONNX models: opsets 1 to 23 of the default domain, and operators of com.microsoft.
+
+`load` runs a model, whatever nodes it has; the command `spirloom import` writes a graph file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spirloom.onnx.parts.load import load
+    from spirloom.onnx.parts.model import PartedModel
+
+__all__ = ["PartedModel", "load"]
+
+_MODULES = {"PartedModel": "model", "load": "load"}
+
+
+def __getattr__(name: str) -> Any:
+    """The names above, imported when they are first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'spirloom.onnx' has no attribute '{name}'")
+    import importlib
+
+    return getattr(importlib.import_module(f"spirloom.onnx.parts.{_MODULES[name]}"), name)

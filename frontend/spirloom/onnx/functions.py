@@ -44,9 +44,9 @@ class Functions:
 
     def body(self, node: NodeProto, inputs: list[Value | None]) -> Body | None:
         """What a node stands for; None if it calls no function."""
-        local = self._local.get((node.domain, node.op_type))
-        if local is not None:
-            return _body(node, local, _given(node), self._opset)
+        own = self.own_body(node)
+        if own is not None:
+            return own
         schema = self._schema(node)
         function = None if schema is None else _defined(schema, node, inputs)
         if schema is None or function is None:
@@ -54,6 +54,11 @@ class Functions:
         defaults = {name: a.default_value for name, a in schema.attributes.items()}
         stated = {name: value for name, value in defaults.items() if value.type}
         return _body(node, function, {**stated, **_given(node)}, self._opset)
+
+    def own_body(self, node: NodeProto) -> Body | None:
+        """What a node stands for that calls a function of the model's own; None for others."""
+        local = self._local.get((node.domain, node.op_type))
+        return None if local is None else _body(node, local, _given(node), self._opset)
 
     def _schema(self, node: NodeProto) -> defs.OpSchema | None:
         try:

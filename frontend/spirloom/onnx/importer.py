@@ -9,6 +9,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
+from spirloom.bounds.facts import Facts
 from spirloom.bounds.wide import narrowed
 from spirloom.budget import DEFAULT_EXTRA, Budget
 from spirloom.builder import Builder
@@ -57,12 +58,19 @@ def import_model(
     `constants_limit` bytes beyond TIMES_THE_MODEL times what the model takes. `report` is told how
     far the import is.
     """
+    model = read(path, fixed, float64_as_float32)
+    return Importer(path, model, library, shapes, constants_limit, report).run()
+
+
+def read(
+    path: Path, fixed: Mapping[str, Array] | None = None, float64_as_float32: bool = False
+) -> ModelProto:
+    """An ONNX file, checked, with what the user says of inputs and of float64. ImportFailure."""
     model = reader.read_model(path)
     fix_inputs(model, fixed or {})
     if float64_as_float32:
         to_float32(model)
-    budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
-    return _Importer(path, model, library, shapes, budget, report).run()
+    return model
 
 
 def supported_ops() -> list[str]:
@@ -71,42 +79,48 @@ def supported_ops() -> list[str]:
     return sorted([*CONVERTERS, *folded, *(f"{op} (of a known course)" for op in CONTROL)])
 
 
-class _Importer:
+class Importer:
+    """One import of a model that was read; `path` is where, for messages."""
+
     def __init__(
         self,
         path: Path,
         model: ModelProto,
         library: OpLibrary,
         shapes: Shapes,
-        budget: Budget,
-        report: Report,
+        constants_limit: int = DEFAULT_EXTRA,
+        report: Report = silent,
     ) -> None:
         self._report = report
         self._path = path
         self._model = model
         self._opset = reader.opset_version(model)
         self._graph = Graph(producer=f"spirloom {__version__} from ONNX opset {self._opset}")
-        inputs = read_inputs(model.graph, path, shapes)
+        inputs = self._read_inputs(shapes)
         self._graph.inputs = [tensor for tensor, _ in inputs]
         self._narrowing = Narrowing(dict(inputs))
-        self._budget = budget
-        self._builder = Builder(library, self._graph, budget)
+        self._budget = Budget(model.ByteSize() + external_bytes(model), constants_limit)
+        self._builder = Builder(library, self._graph, self._budget)
         self._lifter = Lifter()
-        self._values = Values(model, self._graph.inputs, budget)
-        self._problems: list[tuple[NodeProto, str]] = []
+        self._values = Values(model, self._graph.inputs, self._budget)
+        self.problems: list[tuple[NodeProto, str]] = []
         self._functions = Functions(model, self._opset)
         self._used = used_names(model.graph.node) | {info.name for info in model.graph.output}
         self._count = 0
         self._depth = 0
 
     def run(self) -> Graph:
+        """The graph, before any pass. Raises ImportFailure; `problems` then has the nodes."""
         if self._model.graph.sparse_initializer:
             raise ImportFailure(f"{self._path} holds sparse initializers, which are not supported.")
         self._import_nodes(self._model.graph.node)
-        if self._problems:
+        if self.problems:
             raise self._unsupported()
         self._graph.outputs = [self._output(info) for info in self._model.graph.output]
         return self._graph
+
+    def _read_inputs(self, shapes: Shapes) -> list[tuple[Tensor, Facts]]:
+        return read_inputs(self._model.graph, self._path, shapes)
 
     def _import_nodes(self, nodes: Iterable[NodeProto]) -> None:
         for node in nodes:
@@ -139,7 +153,7 @@ class _Importer:
                     value.name = name
             return
         if problem:
-            self._problems.append((node, problem))
+            self.problems.append((node, problem))
         del self._graph.nodes[first:]
         for name in filter(None, node.output):
             self._values[name] = None
@@ -230,7 +244,7 @@ class _Importer:
         return [value for value in results if value is not None]
 
     def _unsupported(self) -> NodesUnsupported:
-        problems = tuple(_problem(node, reason) for node, reason in self._problems)
+        problems = tuple(_problem(node, reason) for node, reason in self.problems)
         first = f"{self._path}: {len(problems)} of {self._count} nodes cannot be imported:"
         return NodesUnsupported(first, problems)
 

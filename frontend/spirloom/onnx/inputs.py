@@ -70,10 +70,14 @@ def _of_input(info: ValueInfoProto, value: Array) -> Array:
     return typed
 
 
-def read_inputs(graph: GraphProto, path: Path, shapes: Shapes) -> list[tuple[Tensor, Facts]]:
-    """The inputs that are no initializers. Raises ImportFailure naming the flag that helps."""
-    initializers = {tensor.name for tensor in graph.initializer}
-    infos = [info for info in graph.input if info.name not in initializers]
+def read_inputs(
+    graph: GraphProto, path: Path, shapes: Shapes, refused: dict[str, str] | None = None
+) -> list[tuple[Tensor, Facts]]:
+    """The inputs that are no initializers. Raises ImportFailure naming the flag that helps.
+
+    With `refused`, an input of a type that Spirloom does not take goes there with the reason.
+    """
+    infos = own_inputs(graph)
     for option, names in (("--shape", shapes.inputs), ("--range", shapes.ranges)):
         unknown = set(names) - {info.name for info in infos}
         if unknown:
@@ -82,7 +86,21 @@ def read_inputs(graph: GraphProto, path: Path, shapes: Shapes) -> list[tuple[Ten
                 f"The inputs are: {', '.join(info.name for info in infos)}."
             )
     _check_dims(infos, path, shapes)
-    return [_read_input(info, graph, shapes) for info in infos]
+    found = []
+    for info in infos:
+        try:
+            found.append(_read_input(info, graph, shapes))
+        except ImportFailure as error:
+            if refused is None or info.name in shapes.ranges:
+                raise
+            refused[info.name] = str(error).removesuffix(".")
+    return found
+
+
+def own_inputs(graph: GraphProto) -> list[ValueInfoProto]:
+    """The inputs that are no initializers."""
+    initializers = {tensor.name for tensor in graph.initializer}
+    return [info for info in graph.input if info.name not in initializers]
 
 
 def _read_input(info: ValueInfoProto, graph: GraphProto, shapes: Shapes) -> tuple[Tensor, Facts]:

@@ -24,6 +24,15 @@ class Narrowing:
     def __init__(self, inputs: Mapping[Tensor, Facts]) -> None:
         self._facts = dict(inputs)
 
+    def declare(self, tensor: Tensor, facts: Facts) -> None:
+        """Sets what is known of a tensor that no node of the graph makes."""
+        self._facts[tensor] = facts
+
+    def facts_of(self, tensor: Tensor) -> Facts:
+        """What is known of a tensor; no more than its type tells where nothing was learnt."""
+        known = self._facts.get(tensor)
+        return known or Facts(tensor.dtype.numpy, interval.of_type(tensor.dtype.numpy))
+
     def follow(self, ctx: NodeContext, results: Sequence[Value]) -> list[Value]:
         """Learns about what a node gives; Unsupported if some is not known to be exact.
 

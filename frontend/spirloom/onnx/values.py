@@ -49,6 +49,13 @@ class Values:
             raise Unknown
         return value
 
+    def known(self, name: str) -> Held | None:
+        """The value of a name; None where there is none, or it cannot be read."""
+        try:
+            return None if self._known.get(name, "") is None else self[name]
+        except (Unknown, Unsupported):
+            return None
+
     def of(self, names: Iterable[str]) -> list[Held | None]:
         """The values of several names."""
         return [self[name] for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,8 +14,16 @@ from spirloom.runtime.tensors import TensorInfo
 Inputs = Sequence[Any] | Mapping[str, Any]
 
 
+class Named(Protocol):
+    """An input or output of a model."""
+
+    @property
+    def name(self) -> str:
+        """What callers know it by."""
+
+
 def in_order(
-    infos: Sequence[TensorInfo],
+    infos: Sequence[Named],
     given: Sequence[Any],
     named: Mapping[str, Any],
     kind: str = "input",

@@ -20,7 +20,7 @@ def build(
     program: Program, library: OpLibrary, options: Options, storage: Storage | None = None
 ) -> Graph:
     """The graph of a program. Raises ImportFailure."""
-    sizes, symbols = _symbols(program, options)
+    sizes, symbols = symbols_of(program, options)
 
     def make(chosen: Mapping[str, int]) -> Graph:
         graph = import_program(program, library, options, {**sizes, **chosen})
@@ -32,7 +32,7 @@ def build(
     return generalize(make, symbols, library) if symbols else make({})
 
 
-def _symbols(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:
+def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:
     """The sizes of fixed symbols, and the symbols that stay open."""
     used = _used(program)
     unknown = [name for name in (*options.sizes, *options.symbols) if name not in used]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -10,15 +10,13 @@ from spirloom import graph_file
 from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
-from spirloom.partition import Costs, Network, Plan, Segment, Side, partition
+from spirloom.partition import Costs, Network, Plan, Segment
 from spirloom.runtime import Model, Runtime, default_runtime
 from spirloom.runtime.runtime import StorageName
 from spirloom.sizes import Symbol
-from spirloom.torch.described import described, groups_of
-from spirloom.torch.importer import names_of
 from spirloom.torch.options import Options
 from spirloom.torch.parts import device_graph
-from spirloom.torch.program import Program
+from spirloom.torch.planned import planned
 from spirloom.torch.survey import Limits, Survey, survey
 from spirloom.torch.traced import Traced, readers_of_layouts, views_of_inputs
 from spirloom.varying.generalize import generalize
@@ -53,14 +51,6 @@ class Built:
     lock: Lock = field(default_factory=Lock)
 
 
-class _Refused(Exception):
-    """What a segment cannot be built of."""
-
-    def __init__(self, reasons: Mapping[int, str]) -> None:
-        super().__init__()
-        self.reasons = reasons
-
-
 class CannotVary(Exception):
     """A segment can be built for fixed sizes alone."""
 
@@ -74,19 +64,18 @@ def build(
     CannotVary.
     """
     builder = _Builder(traced, sizes, setting, symbols)
-    found = builder.found
     refused = views_of_inputs(traced) | readers_of_layouts(traced, sizes)
-    stays = bool(refused) or any(found.reasons)
-    program, skip = traced.program, setting.options.skip
-    groups = groups_of(program, found, setting.library, skip) if stays else ()
-    while True:
-        network = described(program, found, sizes, groups, refused)
-        plan = partition(network, setting.costs)
-        try:
-            models = tuple(map(builder.model, plan.segments))
-            return Built(network, plan, models, found)
-        except _Refused as error:
-            refused |= error.reasons
+    network, plan, models = planned(
+        traced.program,
+        builder.found,
+        setting.library,
+        setting.options,
+        sizes,
+        builder.model,
+        refused,
+        setting.costs,
+    )
+    return Built(network, plan, models, builder.found)
 
 
 class _Builder:
@@ -104,21 +93,18 @@ class _Builder:
         self.found = survey(self._program, setting.library, setting.options, sizes, limits)
         self._surveys = {tuple(sizes.values()): self.found}
 
-    def model(self, segment: Segment) -> Model | None:
-        """The segment on the device. Raises _Refused and CannotVary."""
-        if segment.side is Side.HOST:
-            return None
+    def model(self, segment: Segment) -> Model:
+        """The segment on the device. Raises SpirloomError and CannotVary."""
         setting = self._setting
         try:
             data = graph_file.to_bytes(self._graph(segment))
             return setting.device().load(data, storage=setting.storage)
-        except NodesUnsupported as error:
-            blamed = dict(_blamed(error, self._program, segment))
-            raise _Refused(blamed or dict.fromkeys(segment.nodes, str(error))) from error
+        except NodesUnsupported:
+            raise
         except SpirloomError as error:
             if self._symbols:
                 raise CannotVary(str(error)) from error
-            raise _Refused(dict.fromkeys(segment.nodes, str(error).splitlines()[0])) from error
+            raise
 
     def _graph(self, segment: Segment) -> Graph:
         if not self._symbols:
@@ -140,15 +126,3 @@ class _Builder:
         return device_graph(
             self._program, self._surveys[key], segment, setting.library, setting.options, sizes
         )
-
-
-def _blamed(
-    error: NodesUnsupported, program: Program, segment: Segment
-) -> Iterator[tuple[int, str]]:
-    for i in segment.nodes:
-        call = program.calls[i]
-        names = names_of(call)
-        for problem in error.problems:
-            own = problem.name.rpartition("/")[2]
-            if problem.op == call.target and (own in names or problem.name == call.module):
-                yield i, problem.reason

@@ -1,0 +1,97 @@
+"""spirloom partition: what of a model goes to the device, and what stays."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spirloom.commands.import_model import (
+    add_model_options,
+    archive_options,
+    fixed_of,
+    shapes_of,
+    symbols_of,
+)
+from spirloom.errors import ImportFailure
+
+if TYPE_CHECKING:
+    from spirloom.ops import OpLibrary
+    from spirloom.partition import Report
+
+EPILOG = """\
+examples:
+  spirloom partition detector.onnx
+  spirloom partition detector.onnx --dim batch=1 --json | jq .operators
+  spirloom partition net.pt2 --full && spirloom import net.pt2 -o net.slg
+
+  segment  where   nodes        in      out  operators
+  0        device     88  602.1 kB   2.1 MB  Conv 52, LeakyRelu 32, Concat 4
+  1        host        7    2.1 MB    400 B  NonMaxSuppression, Gather 4, Unsqueeze 2
+
+  stay in the host
+    NonMaxSuppression, /head/nms: how many elements it gives depends on the data, …
+
+spirloom.onnx.load("detector.onnx") in Python runs such a model: see docs/importing.md.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "partition",
+        help="tell which nodes of a model go to the device, and why others stay",
+        description="Parts a model: prints its segments in the order of their run, the operators "
+        "on each side, and the reason for each node that stays in the host.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL", help="the model: .onnx or .pt2")
+    parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
+    parser.add_argument(
+        "--full", action="store_true", help="exit with 1 unless everything goes to the device"
+    )
+    add_model_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the report."""
+    from spirloom.ops import OpLibrary
+    from spirloom.partition.table import summary, to_text
+    from spirloom.torch.archive import is_archive
+
+    library = OpLibrary.with_dirs(arguments.spec_dir)
+    report_of = _of_archive if is_archive(arguments.model) else _of_onnx
+    report = report_of(arguments, library)
+    if arguments.json:
+        print(json.dumps(report.to_json(), indent=2))
+    else:
+        print(to_text(report, str(arguments.model)))
+    if arguments.full and not report.is_full:
+        raise ImportFailure(f"--full: {summary(report, str(arguments.model))}")
+    return 0
+
+
+def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
+    from spirloom.onnx.importer import read
+    from spirloom.onnx.parts.build import Options, part_model
+
+    for symbol in symbols_of(arguments):
+        raise ImportFailure(
+            f"--dim {symbol.name} wants one number: an ONNX model is parted for one size. "
+            f"Try --dim {symbol.name}={symbol.greatest}."
+        )
+    shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
+    limit = max(arguments.constants_limit, 0) << 20
+    model = read(arguments.model, fixed, arguments.float64_as_float32)
+    options = Options(library, shapes, constants_limit=limit)
+    return part_model(arguments.model, model, options, lambda graph: None).report
+
+
+def _of_archive(arguments: argparse.Namespace, library: OpLibrary) -> Report:
+    from spirloom.torch.archived import read_archive
+    from spirloom.torch.planned import report_of
+
+    return report_of(read_archive(arguments.model), library, archive_options(arguments))

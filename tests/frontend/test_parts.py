@@ -1,0 +1,223 @@
+"""Which nodes of a model go to the device, why others stay, and the models that are cut of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from spirloom.errors import ImportFailure
+from spirloom.interval import Interval
+from spirloom.ir import Graph
+from spirloom.onnx.importer import read
+from spirloom.onnx.inputs import Shapes
+from spirloom.onnx.parts.build import Options, Parted, part_model
+from spirloom.onnx.parts.cut import with_own_bytes
+from spirloom.onnx.parts.hosts import chosen
+from spirloom.ops import OpLibrary
+from spirloom.partition import Costs, Side
+
+from tests.frontend.models import model, node, random
+from tests.frontend.parts_models import CASES, LARGE, NON_ZERO, ROWS, SQUARE, Case
+
+EAGER = Costs(host_flops=1, host_bytes=1)  # whatever can go is worth it
+
+
+def parted(
+    made: ModelProto,
+    folder: Path,
+    library: OpLibrary,
+    stay: Sequence[str] = (),
+    shapes: Shapes | None = None,
+    costs: Costs = EAGER,
+) -> Parted[Graph]:
+    path = folder / "model.onnx"
+    path.write_bytes(made.SerializeToString())
+    options = Options(library, shapes or Shapes(), stay=stay, costs=costs)
+    return part_model(path, read(path), options, lambda graph: graph)
+
+
+def reasons(found: Parted[Graph]) -> Mapping[str, str]:
+    return {node.name: node.reason for node in found.report.staying}
+
+
+def sides(found: Parted[Graph]) -> list[str]:
+    return [segment.side.value for segment in found.plan.segments]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_stays(name: str, tmp_path: Path, library: OpLibrary) -> None:
+    case = CASES[name]
+    found = parted(case.model(), tmp_path, library, case.stay)
+    stay = {n.op for n in found.report.staying if not n.reason.startswith("not worth")}
+    assert stay == set(case.stays.split())
+    assert len(found.made) == sides(found).count("device")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts_are_models(name: str, tmp_path: Path, library: OpLibrary) -> None:
+    """Each is valid by itself: it has what its nodes read, subgraphs too."""
+    found = parted(CASES[name].model(), tmp_path, library, CASES[name].stay)
+    for segment in found.plan.segments:
+        part = with_own_bytes(found.part(segment), "part")
+        for info in (*part.graph.input, *part.graph.output):
+            if info.type.HasField("tensor_type"):
+                info.type.tensor_type.shape.SetInParent()
+        onnx.checker.check_model(part)
+        assert [info.name for info in part.graph.input] == list(segment.takes)
+        assert [info.name for info in part.graph.output] == list(segment.gives)
+
+
+def test_reasons_and_what_a_part_takes(tmp_path: Path, library: OpLibrary) -> None:
+    found = parted(NON_ZERO.model(), tmp_path, library)
+    assert reasons(found) == {
+        "NonZero_n": "how many elements it gives depends on the data, and shapes are fixed at "
+        "import",
+        "Transpose_t": "it reads 'n', which has a size that depends on the data",
+        "GatherND_g": "it reads 't', which has a size that depends on the data",
+        "ReduceMean_m": "it reads 'g', which has a size that depends on the data",
+    }
+    assert sides(found) == ["device", "host", "device"]
+    assert [segment.takes for segment in found.plan.segments][1:] == [("r",), ("r", "m")]
+    assert [part.bytes_in for part in found.report.parts] == [6912, 36864, 36868]
+
+
+def test_a_model_without_such_nodes_is_one_part(tmp_path: Path, library: OpLibrary) -> None:
+    made = model([node("MatMul", "x w", "h"), node("Relu", "h")], {"x": (2, 32)}, SQUARE)
+    found = parted(made, tmp_path, library)
+    assert sides(found) == ["device"] and found.report.is_full
+
+
+def test_the_same_bytes_give_the_same_parts(tmp_path: Path, library: OpLibrary) -> None:
+    first, second = (parted(NON_ZERO.model(), tmp_path, library) for _ in range(2))
+    assert first.report == second.report
+    assert [first.part(s) for s in first.plan.segments] == [
+        second.part(s) for s in second.plan.segments
+    ]
+
+
+def test_islands_that_are_not_worth_it_stay(tmp_path: Path, library: OpLibrary) -> None:
+    case = Case([node("NonZero", "x", "n"), node("Neg", "x", "y")], ROWS, "")
+    found = parted(case.model(), tmp_path, library, costs=Costs())
+    assert reasons(found)["Neg_y"].startswith("not worth its transfers: moves 10.2 kB for ")
+    assert sides(found) == ["host"]
+
+
+def test_no_cut_goes_through_a_pattern(tmp_path: Path, library: OpLibrary) -> None:
+    """silu is x · sigmoid(x): together they are worth their transfers, or neither is."""
+    case = Case(
+        [node("MatMul", "x w", "h"), node("Sigmoid", "h", "s"), node("Mul", "h s", "y"),
+         node("NonZero", "y", "n")],
+        ROWS, "NonZero", SQUARE, {"n": TensorProto.INT64},
+    )  # fmt: skip
+    network = parted(case.model(), tmp_path, library).network
+    assert {1, 2} <= {place for group in network.groups for place in group}
+
+
+def test_bounds_of_what_a_node_gives_that_stays(tmp_path: Path, library: OpLibrary) -> None:
+    case = Case(
+        [node("ArgMax", "x", "i", axis=1), node("Add", "i i", "y")],
+        ROWS, "", {}, {"y": TensorProto.INT64},
+    )  # fmt: skip
+    found = parted(case.model(), tmp_path, library, ["ArgMax"])
+    assert reasons(found)["Add_y"] == (
+        "it reads 'i', which is int64, and how it is used sets no bounds: state them with "
+        "--range i=LOW..HIGH"
+    )
+    shapes = Shapes(ranges={"i": Interval(0, 31)})
+    found = parted(case.model(), tmp_path, library, ["ArgMax"], shapes)
+    assert list(reasons(found)) == ["ArgMax_i"]
+    (graph,) = found.made.values()
+    assert graph.inputs[0].bounds == Interval(0, 31)
+
+
+def test_inputs_that_the_device_does_not_take(tmp_path: Path, library: OpLibrary) -> None:
+    graph = helper.make_graph(
+        [node("Add", "d d", "e"), node("Cast", "e", "f", to=TensorProto.FLOAT),
+         node("MatMul", "f w")],
+        "g", [helper.make_tensor_value_info("d", TensorProto.DOUBLE, (32, 32))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(SQUARE["w"], "w")],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    found = parted(made, tmp_path, library)
+    assert set(reasons(found)) == {"Add_e"}
+    assert reasons(found)["Add_e"].startswith("Input 'd' has element type DOUBLE")
+    assert sides(found) == ["host", "device"]
+
+
+def with_function(opset: int) -> ModelProto:
+    """y = own.Counted(x w) w: a product, and how many of its elements are not zero."""
+    body = [node("MatMul", "a b", "p"), node("NonZero", "p", "n"), node("Shape", "n", "s"),
+            node("Cast", "s", "f", to=TensorProto.FLOAT), node("ReduceSum", "f", "t", keepdims=0),
+            node("Mul", "p t", "c")]  # fmt: skip
+    function = helper.make_function(
+        "own", "Counted", ["a", "b"], ["c"], body, [helper.make_opsetid("", opset)]
+    )
+    calls = [
+        helper.make_node("Counted", ["x", "w"], ["m"], "count", domain="own"),
+        node("MatMul", "m w"),
+    ]
+    made = model(calls, {"x": (32, 32)}, SQUARE, opset=17)
+    made.functions.append(function)
+    made.opset_import.append(helper.make_opsetid("own", 1))
+    return made
+
+
+def test_calls_are_opened_where_a_node_within_stays(tmp_path: Path, library: OpLibrary) -> None:
+    found = parted(with_function(17), tmp_path, library)
+    stay = [f"count/{op}" for op in ("NonZero_n", "Shape_s", "Cast_f")]
+    assert list(reasons(found)) == stay
+    assert sides(found) == ["device", "host", "device"]
+
+
+def test_calls_of_another_opset_stay_whole(tmp_path: Path, library: OpLibrary) -> None:
+    found = parted(with_function(16), tmp_path, library)
+    assert reasons(found)["count"].startswith("NonZero within it: how many elements it gives")
+
+
+def test_large_constants_of_a_host_part_come_along(tmp_path: Path, library: OpLibrary) -> None:
+    found = parted(LARGE.model(), tmp_path, library, LARGE.stay)
+    (host,) = (s for s in found.plan.segments if s.side is Side.HOST)
+    part = with_own_bytes(found.part(host), "part")
+    (large,) = map(numpy_helper.to_array, part.graph.initializer)
+    np.testing.assert_array_equal(large, LARGE.constants["large"])
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is not None, reason="ONNX Runtime is installed")
+def test_what_to_install_for_the_rest() -> None:
+    made = model([node("NonZero", "x")], {"x": (3,)})
+    with pytest.raises(ImportFailure, match="The nodes that stay .NonZero. need ONNX Runtime"):
+        chosen("onnxruntime")(made)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_models_end_in_a_message(seed: int, tmp_path: Path, library: OpLibrary) -> None:
+    content = bytearray(NON_ZERO.model().SerializeToString())
+    choose = np.random.default_rng(seed)
+    names = ("GatherND", "ReduceMean", "Transpose", "pads", "perm")
+    places = [content.find(name.encode()) for name in names]
+    for _ in range(12):
+        damaged = bytearray(content)
+        place = int(choose.choice(places)) + int(choose.integers(-6, 16))
+        damaged[place] = int(choose.integers(0, 256))
+        path = tmp_path / "model.onnx"
+        path.write_bytes(bytes(damaged))
+        try:
+            part_model(path, read(path), Options(library), lambda graph: graph)
+        except ImportFailure as error:
+            assert str(error)
+
+
+def test_sparse_initializers_are_refused(tmp_path: Path, library: OpLibrary) -> None:
+    made = model([node("Relu", "x")], {"x": (3,)})
+    sparse = made.graph.sparse_initializer.add()
+    sparse.values.CopyFrom(numpy_helper.from_array(random(1), "s"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.array([1]), "i"))
+    sparse.dims.append(4)
+    with pytest.raises(ImportFailure, match="holds sparse initializers"):
+        parted(made, tmp_path, library)

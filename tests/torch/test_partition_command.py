@@ -1,0 +1,78 @@
+"""spirloom partition of exported programs: it needs no torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spirloom.torch
+import torch
+from torch import Tensor, nn
+
+# Whoever imports torch in this process fails.
+PROGRAM = """
+import sys
+sys.modules["torch"] = None
+from spirloom.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+class Found(nn.Module):  # type: ignore[misc]
+    """Scales features by how many of them are positive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.after = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.before(x)
+        places = torch.nonzero(y > 0)
+        return self.after(y * places.to(torch.float32).mean(0).sum())
+
+
+def saved(module: nn.Module, batch: bool, folder: Path) -> str:
+    sizes = ({0: torch.export.Dim("batch", min=2, max=6)},) if batch else None
+    x = torch.randn(4, 3, 24, 24)
+    exported = torch.export.export(module.eval(), (x,), dynamic_shapes=sizes)
+    path = folder / "net.pt2"
+    torch.export.save(spirloom.torch.decompose(exported), path)
+    return str(path)
+
+
+def partition(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", PROGRAM, "partition", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_program_in_parts(tmp_path: Path) -> None:
+    path = saved(Found(), False, tmp_path)
+    done = partition(path, "--json")
+    facts = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, facts["full"]) == (0, "", False)
+    assert [segment["side"] for segment in facts["segments"]] == ["device", "host", "device"]
+    (node,) = (n for n in facts["nodes"] if n["op"] == "aten.nonzero")
+    assert node["reason"].startswith("how many elements it gives depends on the data")
+    modules = {n["op"]: n["module"] for n in facts["nodes"] if n["side"] == "device"}
+    assert modules["aten.conv2d"] == "after"
+    done = partition(path, "--full")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"spirloom: error: --full: {path}: ")
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_program_that_goes_wholly(batch: bool, tmp_path: Path) -> None:
+    path = saved(nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()), batch, tmp_path)
+    done = partition(path, "--full")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == f"{path}: all 2 nodes go to the device."
+
+
+def test_options_of_onnx_models(tmp_path: Path) -> None:
+    path = saved(nn.ReLU(), False, tmp_path)
+    done = partition(path, "--shape", "x=1,2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--shape and --fix are for ONNX models" in done.stderr

@@ -1,0 +1,27 @@
+"""Models that Spirloom computes in part, against ONNX Runtime, which computes them wholly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime  # type: ignore[import]
+import pytest
+import spirloom.onnx
+
+from tests.frontend.parts_models import CASES, Case
+
+
+@pytest.mark.parametrize("host", ["onnxruntime", "reference"])
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
+def test_parts_agree_with_the_whole(case: Case, host: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(case.model().SerializeToString())
+    model = spirloom.onnx.load(path, host=host, stay=case.stay)
+    expected = onnxruntime.InferenceSession(path).run(None, dict(case.inputs))
+    for results in (model(**case.inputs), model(*case.inputs.values())):
+        for result, right in zip(results, expected, strict=True):
+            assert (result.dtype, result.shape) == (right.dtype, right.shape)
+            np.testing.assert_allclose(result, right, rtol=1e-3, atol=1e-3)
+    staying = {node.op for node in model.report.staying if "not worth" not in node.reason}
+    assert staying == set(case.stays.split())

@@ -1,0 +1,153 @@
+"""Nodes of domains that nobody knows: what the model states of them is checked in each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import spirloom.onnx
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array
+from spirloom.partition import Costs
+from spirloom.runtime import InvalidArgument, InvalidFile, Unsupported
+
+from tests.frontend.models import node, random
+
+FLOAT, INT64, DOUBLE = TensorProto.FLOAT, TensorProto.INT64, TensorProto.DOUBLE
+EAGER = Costs(host_flops=1, host_bytes=1)  # whatever can go is worth it
+W, X = random(8, 8), random(4, 8, seed=2)
+
+
+class Magic(OpRun):  # type: ignore[misc]
+    """Twice its input; nobody else knows it."""
+
+    op_domain = "com.example"
+
+    def _run(self, x: Array) -> tuple[Array]:
+        return (x + x,)
+
+
+class Places(OpRun):  # type: ignore[misc]
+    """The places of a row's greatest numbers, counted from `first`."""
+
+    op_domain = "com.example"
+
+    def _run(self, x: Array, first: int = 0) -> tuple[Array]:
+        return (np.argmax(x, axis=1) + first,)
+
+
+def host(model: ModelProto) -> Callable[[Mapping[str, Array]], Sequence[Array]]:
+    return partial(ReferenceEvaluator(model, new_ops=[Magic, Places]).run, None)
+
+
+def model(
+    stated: onnx.ValueInfoProto | None, op: str = "Magic", user: str = "MatMul", **attributes: int
+) -> ModelProto:
+    """y = the user of a foreign operator's result m, of which the model states something."""
+    reads = {"Gather": "table m", "MatMul": "m w", "Relu": "m"}[user]
+    nodes = [
+        node("MatMul", "x w", "h"),
+        helper.make_node(op, ["h"], ["m"], "m", domain="com.example", **attributes),
+        node(user, reads),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", FLOAT, [4, 8])],
+        [helper.make_tensor_value_info("y", FLOAT, None)],
+        [numpy_helper.from_array(W, "w"), numpy_helper.from_array(W, "table")],
+        value_info=[] if stated is None else [stated],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def of_m(kind: int, shape: Sequence[int | str | None]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info("m", kind, shape)
+
+
+def saved(made: ModelProto, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("stated", [of_m(FLOAT, [4, 8]), of_m(FLOAT, ["rows", 8]), None])
+def test_a_foreign_operator_runs_in_its_host(
+    stated: onnx.ValueInfoProto | None, tmp_path: Path
+) -> None:
+    loaded = spirloom.onnx.load(saved(model(stated), tmp_path), host=host)
+    (result,) = loaded(X)
+    np.testing.assert_allclose(result, 2 * (X @ W) @ W, rtol=1e-4, atol=1e-4)
+
+
+def test_whose_size_is_stated_lets_the_rest_go_on(tmp_path: Path) -> None:
+    def staying(stated: onnx.ValueInfoProto | None) -> dict[str, str]:
+        loaded = spirloom.onnx.load(saved(model(stated), tmp_path), host=host)
+        return {n.op: n.reason for n in loaded.report.staying if "not worth" not in n.reason}
+
+    unknown = "the operator domain 'com.example' is unknown"
+    assert staying(of_m(FLOAT, [4, 8])) == {"com.example.Magic": unknown}
+    assert staying(of_m(FLOAT, ["rows", 8])) == {
+        "com.example.Magic": unknown,
+        "MatMul": "it reads 'm', which has a size that depends on the data",
+    }
+    assert staying(None) == {
+        "com.example.Magic": unknown, "MatMul": "it reads 'm', whose type nothing tells"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [
+        (of_m(FLOAT, [8, 8]), "float32[4, 8]; the model states float32[8, 8]"),
+        (of_m(FLOAT, [4, 8, 1]), "float32[4, 8]; the model states float32[4, 8, 1]"),
+        (of_m(FLOAT, []), "float32[4, 8]; the model states float32[]"),
+        (of_m(TensorProto.INT32, [4, 8]), "float32[4, 8]; the model states int32[4, 8]"),
+    ],
+)
+def test_wrong_claims_are_refused(stated: onnx.ValueInfoProto, found: str, tmp_path: Path) -> None:
+    loaded = spirloom.onnx.load(saved(model(stated, user="Relu"), tmp_path), host=host, costs=EAGER)
+    assert [part.side for part in loaded.report.parts] == ["device", "host", "device"]
+    with pytest.raises(InvalidFile) as error:
+        loaded(X)
+    assert str(error.value).startswith(f"The part that stays (Magic) gives 'm' as {found}.")
+
+
+def test_places_beyond_what_they_index_are_refused(tmp_path: Path) -> None:
+    made = model(of_m(INT64, [4]), "Places", "Gather", first=0)
+    (result,) = spirloom.onnx.load(saved(made, tmp_path), host=host)(X)
+    np.testing.assert_allclose(result, W[(X @ W).argmax(axis=1)])
+    made = model(of_m(INT64, [4]), "Places", "Gather", first=100)
+    loaded = spirloom.onnx.load(saved(made, tmp_path), host=host, costs=EAGER)
+    with pytest.raises(InvalidArgument, match=r"Element 0 \(1\d\d\) of input 'm' is not between"):
+        loaded(X)
+
+
+def test_nothing_computes_a_foreign_operator(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailure) as error:
+        spirloom.onnx.load(saved(model(None), tmp_path))
+    lines = str(error.value).splitlines()
+    assert lines[0] == "The nodes that stay (Magic, MatMul) are refused:"
+    assert [line.split(":")[0].strip() for line in lines[1:]] == ["onnxruntime", "reference"]
+
+
+def test_a_host_that_fails_is_named(tmp_path: Path) -> None:
+    def failing(part: ModelProto) -> Callable[[Mapping[str, Array]], Sequence[Array]]:
+        def compute(inputs: Mapping[str, Array]) -> Sequence[Array]:
+            raise ValueError("no magic\ntoday")
+
+        return compute
+
+    loaded = spirloom.onnx.load(saved(model(None), tmp_path), host=failing)
+    with pytest.raises(Unsupported, match="failed: ValueError: no magic today$"):
+        loaded(X)
+    with pytest.raises(ImportFailure, match="no host 'abacus'; there are: onnxruntime, reference"):
+        spirloom.onnx.load(saved(model(None), tmp_path), host="abacus")
