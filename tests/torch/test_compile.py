@@ -97,10 +97,8 @@ def test_a_network_that_goes_whole_is_one_segment() -> None:
     assert len(NETWORKS) > 10
 
 
-@BOTH
-def test_numbers_that_a_tensor_holds_break_the_graph(compiled: Compile) -> None:
-    if compiled is by_export:
-        pytest.skip("torch.export refuses what branches by data")
+def test_numbers_that_a_tensor_holds_break_the_graph() -> None:
+    """torch.export refuses what branches by data; Dynamo goes on behind it."""
 
     class Breaks(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -113,7 +111,7 @@ def test_numbers_that_a_tensor_holds_break_the_graph(compiled: Compile) -> None:
             return self.last(h) * scale if scale > 1 else self.last(-h)
 
     module = Breaks().eval()
-    run = compiled(module)
+    run = by_dynamo(module)
     for x in (torch.randn(8, 32), torch.randn(8, 32) * 1e-3):
         check(run(x), module(x))
     assert on_device(run, "aten.linear") >= 2
@@ -211,17 +209,47 @@ def test_sizes_that_differ(compiled: Compile) -> None:
 
 
 @pytest.mark.parametrize("name", ["nonzero", "sort_by_data"])
-def test_sizes_that_vary(name: str) -> None:
-    """Exported once, with a size of many; Dynamo with one that is marked."""
+def test_sizes_that_vary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export with a bounded size is built once for all of them."""
     module, (x,) = made(name)
     batch = torch.export.Dim("batch", min=2, max=64)
     run = spirloom.torch.compile(module, (x,), dynamic_shapes={"args": ({0: batch},)})
-    marked = torch.compile(module, backend="spirloom", dynamic=True)
+    monkeypatch.setattr(spirloom.Runtime, "load", None)
     for size in (40, 7, 2, 64):
         given = torch.randn(size, 32)
         check(run(given), module(given))
-        check(marked(given), module(given))
-    assert len(run._exported) == 1
+
+
+@pytest.mark.parametrize("name", ["nonzero", "sort_by_data", "mask_index"])
+def test_sizes_that_dynamo_leaves_open(name: str) -> None:
+    module, _ = made(name)
+    run = torch.compile(module, backend="spirloom", dynamic=True)
+    for size in (40, 7, 2, 64):
+        given = torch.randn(size, 32)
+        check(run(given), module(given))
+
+
+def test_sizes_that_only_a_part_depends_on() -> None:
+    """The first segment does not see the second input's size: each set of sizes is built."""
+
+    class Two(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(32, 32), nn.Linear(32, 32)
+
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            h = torch.fft.fft(self.first(a)).real.sum(0)
+            return self.last(b + h) * b.shape[0]
+
+    dims = [torch.export.Dim(name, min=2, max=9) for name in ("one", "other")]
+    module = Two().eval()
+    run = spirloom.torch.compile(
+        module, (torch.randn(4, 32), torch.randn(3, 32)),
+        dynamic_shapes=({0: dims[0]}, {0: dims[1]}),
+    )  # fmt: skip
+    for sizes in ((4, 3), (2, 9), (9, 2)):
+        args = [torch.randn(size, 32) for size in sizes]
+        check(run(*args), module(*args))
 
 
 def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:

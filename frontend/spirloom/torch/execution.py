@@ -9,24 +9,33 @@ import numpy as np
 
 from spirloom.partition import Report, Segment, report
 from spirloom.runtime import Model
-from spirloom.torch.built import Setting, build
+from spirloom.torch.built import Built
 from spirloom.torch.parts import host_module
 from spirloom.torch.program import Given, Ref
 from spirloom.torch.steps import DeviceStep, HostStep, Step, Values
+from spirloom.torch.survey import Survey
 from spirloom.torch.traced import Traced, layout_of
 
 
 class Execution:
-    """What a call of a traced graph does. `weights` are the values of fixed placeholders."""
+    """What a call of a traced graph does. `weights` are the values of fixed placeholders.
+
+    `found` is of these sizes, `built` of these or of all.
+    """
 
     def __init__(
-        self, traced: Traced, weights: Mapping[str, Any], sizes: Mapping[str, int], setting: Setting
+        self,
+        traced: Traced,
+        weights: Mapping[str, Any],
+        sizes: Mapping[str, int],
+        built: Built,
+        found: Survey,
     ) -> None:
-        built = build(traced, sizes, setting)
         self.report: Report = report(built.network, built.plan)
         self._places: dict[str, int] = {}
         self._constants: Values = []
-        self._found = built.found
+        self._found = found
+        self._lock = built.lock
         self._sizes = sizes
         self._values = {n.name: n.meta.get("val") for n in traced.module.graph.nodes}
         self._traced = traced
@@ -76,4 +85,4 @@ class Execution:
         takes = [self._place(info.name) for info in model.inputs]
         gives = [self._place(name) for name in segment.gives]
         layouts = [layout_of(self._values[name], self._sizes) for name in segment.gives]
-        return DeviceStep(model, takes, gives, layouts, self._host_step(segment))
+        return DeviceStep(model, takes, gives, layouts, self._host_step(segment), self._lock)

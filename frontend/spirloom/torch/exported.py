@@ -44,7 +44,7 @@ def read_exported(exported: Any) -> Program:
         outputs=outputs,
         calls=tuple(call_of(n) for n in nodes if n.op == "call_function" and not is_part(n)),
         metas={n.name: meta_of(n.meta["val"]) for n in tensors},
-        symbols={str(s): _range(r) for s, r in exported.range_constraints.items()},
+        symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
         weights=TensorWeights({**exported.state_dict, **exported.constants}),
         mutated=mutated,
         version=str(torch.__version__).partition("+")[0],
@@ -204,7 +204,8 @@ def _gives_list(node: Any) -> bool:
     return schema is not None and len(schema.returns) == 1
 
 
-def _range(bounds: Any) -> Range:
+def range_of(bounds: Any) -> Range:
+    """Between which sizes a symbol lies, of torch's ValueRanges."""
     return Range(_end(bounds.lower), _end(bounds.upper))
 
 

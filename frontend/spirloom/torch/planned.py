@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from spirloom.errors import NodesUnsupported, SpirloomError
-from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Report, Segment, Side, partition, report
 from spirloom.torch.build import symbols_of
@@ -34,13 +33,14 @@ def planned(
     library: OpLibrary,
     options: Options,
     sizes: Mapping[str, int],
-    make: Callable[[Graph], Made],
+    make: Callable[[Segment], Made],
     refused: Mapping[int, str] | None = None,
     costs: Costs | None = None,
 ) -> tuple[Network, Plan, tuple[Made | None, ...]]:
-    """A plan whose segments can be built, and what `make` made of each graph; None in the host.
+    """A plan whose segments can be built, and what `make` made of each; None of those of the host.
 
-    `refused` are calls that stay, and why. The survey's graph is given away.
+    `make` raises SpirloomError. `refused` are calls that stay, and why. The survey's graph is given
+    away.
     """
     stay = dict(refused or {})
     stays = bool(stay) or any(found.reasons)
@@ -50,7 +50,7 @@ def planned(
         plan = partition(network, costs)
         try:
             made = tuple(
-                _made(program, found, segment, library, options, sizes, make)
+                None if segment.side is Side.HOST else _made(program, segment, make)
                 for segment in plan.segments
             )
             return network, plan, made
@@ -63,24 +63,18 @@ def report_of(program: Program, library: OpLibrary, options: Options) -> Report:
     fixed, symbols = symbols_of(program, options)
     sizes = fixed | {symbol.name: symbol.greatest for symbol in symbols}
     found = survey(program, library, options, sizes)
-    network, plan, _ = planned(program, found, library, options, sizes, lambda graph: None)
+
+    def make(segment: Segment) -> None:
+        device_graph(program, found, segment, library, options, sizes)
+
+    network, plan, _ = planned(program, found, library, options, sizes, make)
     return report(network, plan)
 
 
-def _made(
-    program: Program,
-    found: Survey,
-    segment: Segment,
-    library: OpLibrary,
-    options: Options,
-    sizes: Mapping[str, int],
-    make: Callable[[Graph], Made],
-) -> Made | None:
+def _made(program: Program, segment: Segment, make: Callable[[Segment], Made]) -> Made:
     """What is made of a segment of the device. Raises _Refused."""
-    if segment.side is Side.HOST:
-        return None
     try:
-        return make(device_graph(program, found, segment, library, options, sizes))
+        return make(segment)
     except NodesUnsupported as error:
         blamed = dict(_blamed(error, program, segment))
         raise _Refused(blamed or dict.fromkeys(segment.nodes, str(error))) from error

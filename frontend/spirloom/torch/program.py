@@ -6,7 +6,7 @@ where the program states them, and the results of calls where it computes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -108,3 +108,8 @@ class Program:
     weights: Mapping[str, Array] = field(default_factory=dict)
     mutated: tuple[str, ...] = ()
     version: str = ""
+
+    def symbols_of(self, names: Iterable[str]) -> set[str]:
+        """The symbols of the shapes of values."""
+        sizes = [size for name in names if name in self.metas for size in self.metas[name].shape]
+        return {symbol for s in sizes if isinstance(s, SizeOf) for symbol in s.symbols()}

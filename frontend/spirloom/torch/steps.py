@@ -33,7 +33,8 @@ class HostStep:
 class DeviceStep:
     """A segment that a model runs. `layouts` are those of torch's results.
 
-    `spare` computes the same by torch, for numbers beyond those that the model can take.
+    Models take one call at a time, which `lock` sees to. `spare` computes the same by torch, for
+    numbers beyond those that the model can take.
     """
 
     def __init__(
@@ -43,11 +44,12 @@ class DeviceStep:
         gives: Sequence[int],
         layouts: Sequence[Layout],
         spare: Step,
+        lock: threading.Lock,
     ) -> None:
         import torch
 
         self._model = model
-        self._lock = threading.Lock()
+        self._lock = lock
         self._takes = tuple(takes)
         self._gives = tuple(gives)
         self._spare = spare

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 from spirloom.partition import Report
-from spirloom.torch.built import Setting
+from spirloom.torch.built import Setting, build
 from spirloom.torch.execution import Execution
 from spirloom.torch.frozen import Frozen
 from spirloom.torch.traced import read_traced, sizes_of
@@ -60,7 +60,8 @@ class TracedModule:
         sizes = tuple([getattr(values[at], "shape", values[at]) for at in self._open])
         ready = self._ready.get(place)
         if ready is None:
-            _keep(self._ready, place, ready := {}, _MODULES)
+            ready = {}
+            _keep(self._ready, place, ready, _MODULES)
         if sizes not in ready:
             _keep(ready, sizes, self._prepared(values), _SIZES)
         return ready[sizes]
@@ -68,7 +69,9 @@ class TracedModule:
     def _prepared(self, values: Sequence[Any]) -> tuple[Frozen, Execution]:
         weights = {self._names[at]: values[at] for at in self._fixed}
         traced = read_traced(self._module, weights)
-        made = Execution(traced, weights, sizes_of(self._module, values), self._setting)
+        sizes = sizes_of(self._module, values)
+        built = build(traced, sizes, self._setting)
+        made = Execution(traced, weights, sizes, built, built.found)
         self._told(made.report)
         return Frozen({at: values[at] for at in self._fixed}), made
 
