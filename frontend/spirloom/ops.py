@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
@@ -62,7 +63,7 @@ class OpLibrary:
             if not folder.is_dir():
                 raise ImportFailure(f"There is no folder of specs {folder}.")
         if not folders:
-            return cls()
+            return _own_library()
         return cls([*OWN_SPECS, *folders], [*OWN_TEMPLATES, *templates])
 
     def names(self) -> list[str]:
@@ -175,6 +176,12 @@ class OpLibrary:
 def _installed() -> list[Path]:
     """The folders of specs that packages of this Python have: a path each, as a text or a Path."""
     return [Path(str(point.load())) for point in entry_points(group="spirloom.specs")]
+
+
+@cache
+def _own_library() -> OpLibrary:
+    """Spirloom's own operators, read once in a process: nothing changes a library."""
+    return OpLibrary()
 
 
 def _loaded(spec_dirs: Sequence[Path], template_dirs: Sequence[Path]) -> Mapping[str, Op]:

@@ -213,6 +213,28 @@ def test_damaged_models_end_in_a_message(seed: int, tmp_path: Path, library: OpL
             assert str(error)
 
 
+def test_names_that_several_make_or_none(tmp_path: Path, library: OpLibrary) -> None:
+    """ONNX's checker is not asked of models that are newer than it."""
+    for nodes, message in (
+        ([node("Relu", "x"), node("Neg", "x")], "'y' is made twice"),
+        ([node("Relu", "x", "z")], "nothing makes 'y'"),
+    ):
+        made = model(nodes, {"x": (3,)})
+        made.ir_version = 99
+        with pytest.raises(ImportFailure, match=f"is not a valid ONNX model: {message}."):
+            parted(made, tmp_path, library)
+
+
+def test_parts_have_the_functions_that_they_call(tmp_path: Path, library: OpLibrary) -> None:
+    made = with_function(16)
+    other = made.functions.add()
+    other.CopyFrom(made.functions[0])
+    other.name = "Uncalled"
+    found = parted(made, tmp_path, library)
+    (host,) = (s for s in found.plan.segments if s.side is Side.HOST)
+    assert [function.name for function in found.part(host).functions] == ["Counted"]
+
+
 def test_sparse_initializers_are_refused(tmp_path: Path, library: OpLibrary) -> None:
     made = model([node("Relu", "x")], {"x": (3,)})
     sparse = made.graph.sparse_initializer.add()

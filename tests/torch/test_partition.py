@@ -62,8 +62,7 @@ def x(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     ("function", "args", "op", "reason"),
     [
         (lambda a: torch.linalg.qr(a)[0], (x(3, 3),), "aten.linalg_qr",
-         "there is no operator for it; decompose it before saving: "
-         "spirloom.torch.decompose(exported), or exported.run_decompositions()"),
+         "there is no operator for it"),
         (lambda a: torch.nonzero(a) + 1, (x(3),), "aten.nonzero",
          "how many elements it gives depends on the data, and shapes are fixed at import"),
         (lambda a: torch.nonzero(a) + 1, (x(3),), "aten.add.Tensor",

@@ -25,3 +25,17 @@ def test_parts_agree_with_the_whole(case: Case, host: str, tmp_path: Path) -> No
             np.testing.assert_allclose(result, right, rtol=1e-3, atol=1e-3)
     staying = {node.op for node in model.report.staying if "not worth" not in node.reason}
     assert staying == set(case.stays.split())
+
+
+def test_results_are_the_callers_own(tmp_path: Path) -> None:
+    case = CASES["passed_on"]
+    path = tmp_path / "model.onnx"
+    path.write_bytes(case.model().SerializeToString())
+    model = spirloom.onnx.load(path, host="reference")
+    x = case.inputs["x"].copy()
+    first = model(x)
+    for result in first:
+        assert not np.may_share_memory(result, x)
+        result[...] = 0
+    np.testing.assert_array_equal(x, case.inputs["x"])
+    np.testing.assert_array_equal(model(x)[1], x.shape)

@@ -69,7 +69,7 @@ def build(
         traced.program,
         builder.found,
         setting.library,
-        setting.options.skip,
+        setting.options,
         sizes,
         builder.model,
         refused,

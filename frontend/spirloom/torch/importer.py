@@ -35,6 +35,10 @@ from spirloom.torch.values import Item, is_value
 _NO_TYPES = (None,)
 
 
+class NoOperator(Unsupported):
+    """A call of what neither a spec nor a rule is for."""
+
+
 class Unknown(Exception):
     """A value that a call which cannot be imported would have given."""
 
@@ -192,7 +196,7 @@ class Importer:
         rename = RENAMES.get(ctx.target)
         op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
         if op is None or not self._library.has(op):
-            raise Unsupported(_no_operator(ctx.target))
+            raise NoOperator(_no_operator(ctx.target))
         given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
         return Several(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from spirloom.errors import NodesUnsupported, SpirloomError
@@ -31,25 +31,29 @@ def planned(
     program: Program,
     found: Survey,
     library: OpLibrary,
-    skip: Collection[str],
+    options: Options,
     sizes: Mapping[str, int],
     make: Callable[[Segment], Made],
     refused: Mapping[int, str] | None = None,
     costs: Costs | None = None,
 ) -> tuple[Network, Plan, tuple[Made | None, ...]]:
-    """A plan whose segments can be built, and what `make` made of each; None in the host.
+    """A plan whose segments can be built, and what `make` made of each; None of those of the host.
 
-    `refused` are calls that stay, and why; a segment that `make` fails for with a SpirloomError
-    stays too. `skip` are passes that will not run.
+    `make` raises SpirloomError. `refused` are calls that stay, and why. The survey's graph is given
+    away.
     """
     stay = dict(refused or {})
-    cut = bool(stay) or any(found.reasons)
-    groups = groups_of(program, found, library, skip) if cut else ()
+    stays = bool(stay) or any(found.reasons)
+    groups = groups_of(program, found, library, options.skip) if stays else ()
     while True:
         network = described(program, found, sizes, groups, stay)
         plan = partition(network, costs)
         try:
-            return network, plan, tuple(_made(program, each, make) for each in plan.segments)
+            made = tuple(
+                None if segment.side is Side.HOST else _made(program, segment, make)
+                for segment in plan.segments
+            )
+            return network, plan, made
         except _Refused as error:
             stay |= error.reasons
 
@@ -63,14 +67,12 @@ def report_of(program: Program, library: OpLibrary, options: Options) -> Report:
     def make(segment: Segment) -> None:
         device_graph(program, found, segment, library, options, sizes)
 
-    network, plan, _ = planned(program, found, library, options.skip, sizes, make)
+    network, plan, _ = planned(program, found, library, options, sizes, make)
     return report(network, plan)
 
 
-def _made(program: Program, segment: Segment, make: Callable[[Segment], Made]) -> Made | None:
+def _made(program: Program, segment: Segment, make: Callable[[Segment], Made]) -> Made:
     """What is made of a segment of the device. Raises _Refused."""
-    if segment.side is Side.HOST:
-        return None
     try:
         return make(segment)
     except NodesUnsupported as error:

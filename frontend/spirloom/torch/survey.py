@@ -19,7 +19,7 @@ from spirloom.ops import OpLibrary
 from spirloom.partition import work_of
 from spirloom.text import in_bytes
 from spirloom.torch.element_types import numpy_type, our_type
-from spirloom.torch.importer import Importer, Unknown, names_of
+from spirloom.torch.importer import Importer, NoOperator, Unknown, names_of
 from spirloom.torch.narrowing import input_facts
 from spirloom.torch.options import Options
 from spirloom.torch.program import Call, Input, Kind, Meta, Program, Ref
@@ -164,7 +164,9 @@ class _Surveyor(Importer):
 
     def _fail(self, call: Call, problem: Exception) -> None:
         reason = str(problem)
-        if isinstance(problem, Unknown):
+        if isinstance(problem, NoOperator):
+            reason = "there is no operator for it"
+        elif isinstance(problem, Unknown):
             name = str(problem)
             reason = f"it reads '{name}', which {self._why.get(name, 'is no tensor')}"
         self._reasons.append(reason)

@@ -65,6 +65,7 @@ def part_model(
 
     What `make` refuses as unsupported stays. Raises ImportFailure.
     """
+    _check(path, model)
     forced = {
         key_of(node): "it is told to stay"
         for node in model.graph.node
@@ -82,6 +83,19 @@ def part_model(
                 forced.update(_make(path, parted, segment, options, make))
         if len(forced) == before:
             return parted
+
+
+def _check(path: Path, model: ModelProto) -> None:
+    """Refuses names that several make, or none: parts are put in an order by names."""
+    graph = model.graph
+    given = {tensor.name for tensor in graph.initializer} | {info.name for info in graph.input}
+    for name in (name for node in graph.node for name in node.output if name):
+        if name in given:
+            raise ImportFailure(f"{path} is not a valid ONNX model: '{name}' is made twice.")
+        given.add(name)
+    for info in graph.output:
+        if info.name not in given:
+            raise ImportFailure(f"{path} is not a valid ONNX model: nothing makes '{info.name}'.")
 
 
 def _make(

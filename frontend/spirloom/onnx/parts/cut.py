@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
+from onnx import FunctionProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from spirloom.errors import ImportFailure
 from spirloom.onnx.external_data import is_external
@@ -28,7 +28,7 @@ def cut(
     """The model of some nodes, with the constants that they read."""
     part = ModelProto(ir_version=model.ir_version)
     part.opset_import.extend(model.opset_import)
-    part.functions.extend(model.functions)
+    part.functions.extend(_called(model.functions, nodes))
     part.graph.name = model.graph.name or "part"
     part.graph.node.extend(nodes)
     for names, infos in ((takes, part.graph.input), (gives, part.graph.output)):
@@ -45,6 +45,24 @@ def cut(
         elif name in found.constants:
             part.graph.initializer.append(numpy_helper.from_array(found.constants[name], name))
     return part
+
+
+def _called(functions: Sequence[FunctionProto], nodes: Iterable[NodeProto]) -> list[FunctionProto]:
+    """The functions that nodes call, and those that these do; ONNX Runtime wants to know them all
+    of whatever is in a model."""
+    known = {(f.domain, f.name): f for f in functions}
+    called: dict[tuple[str, str], FunctionProto] = {}
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        key = (node.domain, node.op_type)
+        if key in known and key not in called:
+            called[key] = known[key]
+            waiting += known[key].node
+        for attribute in node.attribute:
+            waiting += attribute.g.node
+            waiting += (inner for graph in attribute.graphs for inner in graph.node)
+    return [f for f in functions if (f.domain, f.name) in called]
 
 
 def with_own_bytes(part: ModelProto, what: str) -> ModelProto:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -97,15 +97,15 @@ class PartedModel:
         stays gives something else than the model states.
         """
         values = in_order(self.inputs, inputs, named)
-        held = dict(self._constants)
-        for info, value in zip(self.inputs, values, strict=True):
-            held[info.name] = info.taken(value)
+        taken = {i.name: i.taken(v) for i, v in zip(self.inputs, values, strict=True)}
+        others = {**self._constants, **taken}
+        held = dict(others)
         for part, dead in zip(self._parts, self._dead, strict=True):
             results = part.compute([held[name] for name in part.takes])
             held.update((info.name, r) for info, r in zip(part.gives, results, strict=True))
             for name in dead:
                 del held[name]
-        results = [held[info.name] for info in self.outputs]
+        results = [_own(held[info.name], others.values()) for info in self.outputs]
         if any(map(is_torch, values)):
             results = [to_torch(r) if isinstance(r, np.ndarray) else r for r in results]
         return tuple(results)
@@ -114,6 +114,14 @@ class PartedModel:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self.inputs, self.outputs))
         count = f"{len(self._parts)} part{'s' if len(self._parts) != 1 else ''}"
         return f"<spirloom.onnx.PartedModel ({inputs}) -> ({outputs}), {count}>"
+
+
+def _own(value: Any, others: Iterable[Any]) -> Any:
+    """A result that shares no memory with what the caller passed, or with constants."""
+    if not isinstance(value, np.ndarray):
+        return value
+    arrays = [other for other in others if isinstance(other, np.ndarray)]
+    return value.copy() if any(np.may_share_memory(value, a) for a in arrays) else value
 
 
 def _dead_after(parts: Sequence[Part], kept: set[str]) -> list[list[str]]:

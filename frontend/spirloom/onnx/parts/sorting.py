@@ -52,6 +52,9 @@ def _opened(model: ModelProto, functions: Functions, found: Sorted) -> bool:
         else:
             nodes.append(node)
     if changed:
+        domains = {imported.domain for imported in model.opset_import}
+        inner = [imported for f in model.functions for imported in f.opset_import]
+        model.opset_import.extend({i.domain: i for i in inner if i.domain not in domains}.values())
         del model.graph.node[:]
         model.graph.node.extend(nodes)
     return changed
