@@ -252,6 +252,15 @@ def test_sizes_that_only_a_part_depends_on() -> None:
         check(run(*args), module(*args))
 
 
+@BOTH
+def test_an_index_beyond_its_table_is_an_error_of_torchs(compiled: Compile) -> None:
+    module = nn.Sequential(nn.Embedding(10, 32), nn.Linear(32, 32)).eval()
+    run = compiled(module, torch.arange(10))
+    check(run(torch.arange(10)), module(torch.arange(10)))
+    with pytest.raises(IndexError):
+        run(torch.arange(10) + 1)
+
+
 def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
     """An index of int64 that does not fit int32 is refused by the model, and computed by torch."""
 
