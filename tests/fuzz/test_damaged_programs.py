@@ -75,6 +75,15 @@ def a_tensor_for_numbers(module: Graph) -> None:
     given["arg"] = {"as_tensor": {"name": "x"}}
 
 
+def a_number_in_place_of_rows(module: Graph) -> None:
+    call = node(module, "aten.split")
+    call["target"] = "torch.ops.aten.slice.Tensor"
+    call["inputs"] = [
+        {"name": "self", "arg": {"as_float": 1.0}, "kind": 1},
+        {"name": "dim", "arg": {"as_int": 0}, "kind": 1},
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -82,6 +91,7 @@ def a_tensor_for_numbers(module: Graph) -> None:
         ("decoder", negative_size, r"impossible shape \[-2, 4\]"),
         ("in_place", other_elements, "has not the elements"),
         ("in_place", other_rank, "has not 2 dimensions"),
+        ("convolutions", a_number_in_place_of_rows, "has no dimension 0"),
         ("in_place", no_argument, "aten.repeat"),
         ("in_place", a_tensor_for_numbers, "aten.repeat"),
     ],
