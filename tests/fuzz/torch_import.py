@@ -72,7 +72,7 @@ def run(files: Members) -> bool:
     path = scratch() / "m.pt2"
     path.write_bytes(files["m.pt2"])
     try:
-        graph = build(read_archive(path), _library(), Options(constants_limit=CONSTANTS_LIMIT))
+        graph = build(read_archive(path), library(), Options(constants_limit=CONSTANTS_LIMIT))
     except ImportFailure:
         return False
     written = scratch() / "m.slg"
@@ -97,7 +97,8 @@ def _varies(members: Members) -> bool:
 
 
 @cache
-def _library() -> OpLibrary:
+def library() -> OpLibrary:
+    """The operators there are."""
     return OpLibrary()
 
 

@@ -129,6 +129,12 @@ class CallContext:
             raise Unsupported(f"its argument '{name}' ({axis}) is no dimension of {rank}")
         return axis % max(rank, 1)
 
+    def size(self, x: Value, dim: int) -> int:
+        """Of one dimension; a number has none."""
+        if dim >= len(x.shape):
+            raise Unsupported(f"{list(x.shape)} has no dimension {dim}")
+        return x.shape[dim]
+
     def dtype(self, name: str = "dtype") -> np.dtype[Any] | None:
         """The element type that an argument names."""
         found = self.args.get(name)

@@ -93,7 +93,7 @@ def cut(ctx: CallContext) -> Item:
     """A part of a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
-    start, end, step = _range(ctx, x.shape[dim])
+    start, end, step = _range(ctx, ctx.size(x, dim))
     return ctx.sliced(x, dim, start, end, step)
 
 
@@ -102,7 +102,7 @@ def slice_scatter(ctx: CallContext) -> Item:
     """A part of a dimension replaced."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
-    start, end, step = _range(ctx, x.shape[dim])
+    start, end, step = _range(ctx, ctx.size(x, dim))
     return ctx.apply(
         "aten.slice_scatter", x=x, src=ctx.value("src"), dim=dim, start=start, end=end, step=step
     )
@@ -111,6 +111,8 @@ def slice_scatter(ctx: CallContext) -> Item:
 def _range(ctx: CallContext, size: int) -> tuple[int, int, int]:
     """start, end and step within a size."""
     step = ctx.integer("step", 1)
+    if step < 1:
+        raise Unsupported(f"its argument 'step' ({step}) is not positive")
     start, end, _ = slice(ctx.integer("start", 0), ctx.integer("end", size), step).indices(size)
     return start, max(start, end), step
 
@@ -120,7 +122,7 @@ def narrow(ctx: CallContext) -> Item:
     """A part of a dimension, by its length."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape))
-    start = ctx.integer("start") % max(x.shape[dim], 1)
+    start = ctx.integer("start") % max(ctx.size(x, dim), 1)
     return ctx.sliced(x, dim, start, start + ctx.integer("length"))
 
 
@@ -132,7 +134,7 @@ def split(ctx: CallContext) -> Item:
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
     parts, start = [], 0
-    for size in _sizes(ctx, x.shape[dim]):
+    for size in _sizes(ctx, ctx.size(x, dim)):
         parts.append(ctx.sliced(x, dim, start, start + size))
         start += size
     return tuple(parts)
@@ -157,7 +159,7 @@ def unbind(ctx: CallContext) -> Item:
     """Every place of a dimension."""
     x = ctx.value("self")
     dim = ctx.axis("dim", len(x.shape), 0)
-    return tuple(_selected(ctx, x, dim, i) for i in range(x.shape[dim]))
+    return tuple(_selected(ctx, x, dim, i) for i in range(ctx.size(x, dim)))
 
 
 def _selected(ctx: CallContext, x: Value, dim: int, index: int) -> Value:

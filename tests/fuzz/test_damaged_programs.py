@@ -1,0 +1,104 @@
+"""Damage that fuzzing found to break the import of exported programs is refused by name."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spirloom.errors import ImportFailure
+from spirloom.torch.archived import read_archive
+from spirloom.torch.build import build
+from spirloom.torch.options import Options
+
+from tests.fuzz import torch_import
+
+Graph = dict[str, Any]
+
+
+def imported(name: str, change: Callable[[Graph], None], folder: Path) -> None:
+    """Imports a program of the corpus whose graph was changed."""
+    path = torch_import.SEEDS / f"{name}.pt2"
+    (members,) = (m for m, p in zip(torch_import.seeds(), sorted(torch_import.SEEDS.glob("*.pt2")),
+                                    strict=True) if p == path)  # fmt: skip
+    members = dict(members)
+    (key,) = (key for key in members if key.endswith("models/model.json"))
+    model = json.loads(members[key])
+    change(model["graph_module"])
+    members[key] = json.dumps(model).encode()
+    (folder / "m.pt2").write_bytes(torch_import.packed(members, random.Random(0)))
+    build(read_archive(folder / "m.pt2"), torch_import.library(), Options())
+
+
+def node(module: Graph, target: str) -> Graph:
+    """The first call of an operator."""
+    found: Graph = next(n for n in module["graph"]["nodes"] if target in n["target"])
+    return found
+
+
+def result(call: Graph) -> str:
+    """The name of what a call gives."""
+    name: str = call["outputs"][0]["as_tensor"]["name"]
+    return name
+
+
+def no_weight(module: Graph) -> None:
+    spec = next(s for s in module["signature"]["input_specs"] if "parameter" in s)
+    spec["parameter"]["parameter_name"] = "other"
+
+
+def negative_size(module: Graph) -> None:
+    module["graph"]["tensor_values"]["ids"]["sizes"][0] = {"as_int": -2}
+
+
+def other_elements(module: Graph) -> None:
+    name = result(node(module, "aten.reshape"))
+    module["graph"]["tensor_values"][name]["sizes"][0] = {"as_int": 7}
+
+
+def other_rank(module: Graph) -> None:
+    name = result(node(module, "aten.eye"))
+    module["graph"]["tensor_values"][name]["sizes"].append({"as_int": 1})
+
+
+def no_argument(module: Graph) -> None:
+    call = node(module, "aten.repeat")
+    call["inputs"] = [i for i in call["inputs"] if i["name"] != "repeats"]
+
+
+def a_tensor_for_numbers(module: Graph) -> None:
+    call = node(module, "aten.repeat")
+    (given,) = (i for i in call["inputs"] if i["name"] == "repeats")
+    given["arg"] = {"as_tensor": {"name": "x"}}
+
+
+def a_number_in_place_of_rows(module: Graph) -> None:
+    call = node(module, "aten.split")
+    call["target"] = "torch.ops.aten.slice.Tensor"
+    call["inputs"] = [
+        {"name": "self", "arg": {"as_float": 1.0}, "kind": 1},
+        {"name": "dim", "arg": {"as_int": 0}, "kind": 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("decoder", no_weight, "has no weight 'other'"),
+        ("decoder", negative_size, r"impossible shape \[-2, 4\]"),
+        ("in_place", other_elements, "has not the elements"),
+        ("in_place", other_rank, "has not 2 dimensions"),
+        ("convolutions", a_number_in_place_of_rows, "has no dimension 0"),
+        ("in_place", no_argument, "aten.repeat"),
+        ("in_place", a_tensor_for_numbers, "aten.repeat"),
+    ],
+)
+def test_damage_is_refused(
+    name: str, change: Callable[[Graph], None], message: str, tmp_path: Path
+) -> None:
+    imported(name, lambda module: None, tmp_path)
+    with pytest.raises(ImportFailure, match=message):
+        imported(name, change, tmp_path)
