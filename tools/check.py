@@ -1,5 +1,5 @@
 """What `./dev check` runs: format, lint, types, generated files, Clang, a host of 32 bits, every
-fault, sanitizers, fuzzing.
+fault, sanitizers, fuzzing, the oldest PyTorch.
 
 Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
 `./dev check format lint`.
@@ -110,6 +110,11 @@ def check_fuzz() -> bool:
     return run("./dev", "fuzz", "all", "0.1")
 
 
+def check_oldest_torch() -> bool:
+    """The ways in from PyTorch with the oldest one that works."""
+    return run("./dev", "test-torch", "--oldest")
+
+
 STEPS: dict[str, Callable[[], bool]] = {
     "format": check_format,
     "lint": check_lint,
@@ -120,6 +125,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "faults": check_faults,
     "sanitizers": check_sanitizers,
     "fuzz": check_fuzz,
+    "oldest_torch": check_oldest_torch,
 }
 
 

@@ -6,9 +6,11 @@ from importlib.util import find_spec
 
 # What modules need beside torch.
 NEEDS = {
+    "test_compile.py": ("transformers",),
     "test_custom_operators.py": ("onnx",),
     "test_networks.py": ("transformers", "onnxscript"),
     "test_onnx_oracles.py": ("onnxruntime",),
+    "test_patterns.py": ("transformers",),
 }
 
 

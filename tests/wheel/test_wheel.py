@@ -16,6 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+# One wheel is built, so one process has these.
+pytestmark = pytest.mark.xdist_group("wheel")
+
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples/digits"
 READ = """
@@ -34,7 +37,11 @@ print([name for name in ("onnx", "yaml", "jinja2", "flatbuffers") if name in sys
 
 def call(folder: Path, *command: str | Path, code: int = 0) -> str:
     """What a command prints, run in `folder`, without anything of the repository in reach."""
-    outside = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "SPIRLOOM_LIB"))}
+    outside = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("PYTHON", "SPIRLOOM_LIB", "SPIRLOOM_SH"))
+    }
     done = subprocess.run(
         list(map(str, command)), cwd=folder, env=outside, capture_output=True, text=True
     )

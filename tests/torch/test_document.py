@@ -1,0 +1,35 @@
+"""docs/pytorch.md does what it shows."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.torch.test_import import needs_archives
+from tests.torch.test_requirements import pinned
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/pytorch.md"
+
+
+@needs_archives
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_module("spirloom.torch.backend")  # of a source tree no entry point tells
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    flags = doctest.ELLIPSIS
+    done = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert done.attempted > 25
+    assert done.failed == 0
+
+
+def test_its_pytorch_is_the_oldest_that_works() -> None:
+    named = re.search(r"pip install torch +# ([\d.]+) or newer", PAGE.read_text(encoding="utf-8"))
+    assert named
+    assert f"{named[1]}.0" == pinned("requirements-oldest.txt")["torch"]
