@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -252,6 +257,15 @@ def test_sizes_that_only_a_part_depends_on() -> None:
         check(run(*args), module(*args))
 
 
+@BOTH
+def test_an_index_beyond_its_table_is_an_error_of_torchs(compiled: Compile) -> None:
+    module = nn.Sequential(nn.Embedding(10, 32), nn.Linear(32, 32)).eval()
+    run = compiled(module, torch.arange(10))
+    check(run(torch.arange(10)), module(torch.arange(10)))
+    with pytest.raises(IndexError):
+        run(torch.arange(10) + 1)
+
+
 def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
     """An index of int64 that does not fit int32 is refused by the model, and computed by torch."""
 
@@ -312,11 +326,27 @@ def test_the_report_says_why_nodes_stay() -> None:
     assert "depends on the data" in reasons["aten.nonzero"]
 
 
-def test_the_entry_point_names_the_backend() -> None:
-    import tomllib
-    from pathlib import Path
-
+def test_the_entry_point_gives_the_backend(tmp_path: Path) -> None:
+    """As of an installed package: nothing of Spirloom is imported before."""
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
-    module, _, name = project["entry-points"]["torch_dynamo_backends"]["spirloom"].partition(":")
-    assert (module, name) == (backend.__name__, backend.spirloom.__name__)
+    found = tmp_path / "spirloom-0.dist-info"
+    found.mkdir()
+    (found / "METADATA").write_text("Metadata-Version: 2.1\nName: spirloom\nVersion: 0\n")
+    lines = [f"[{group}]\n" + "".join(f"{n} = {p}\n" for n, p in points.items())
+             for group, points in project["entry-points"].items()]  # fmt: skip
+    (found / "entry_points.txt").write_text("".join(lines))
+    code = (
+        "import torch\n"
+        "x = torch.randn(16)\n"
+        "assert (torch.compile(torch.relu, backend='spirloom')(x) == torch.relu(x)).all()\n"
+        "from spirloom.torch import backend\n"
+        "print(len(backend.reports()))\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "1\n"
     assert "spirloom" in torch._dynamo.list_backends(exclude_tags=())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spirloom.interval import EVERYTHING, Interval
+from spirloom.interval import Interval, of_type
 from spirloom.ir import Array, Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Segment
@@ -44,11 +44,11 @@ def device_graph(
 
 
 def _bounds(name: str, found: Survey, options: Options) -> Interval | None:
-    """What the survey relied on."""
-    stated = options.ranges.get(name, found.bounds.get(name))
-    if stated is None or stated == EVERYTHING or name not in found.tensors:
-        return None
-    return None if found.tensors[name].dtype.numpy.kind == "b" else stated
+    """What the survey relied on, if that is more than the type tells."""
+    tensor, own = found.tensors.get(name), found.bounds.get(name)
+    if name in options.ranges or tensor is None or own is None:
+        return options.ranges.get(name)
+    return None if of_type(tensor.dtype.numpy).within(own) else own
 
 
 def _part(program: Program, found: Survey, segment: Segment) -> Program:
