@@ -161,6 +161,20 @@ def test_a_size_that_depends_on_data_is_refused() -> None:
         graph_of(Function(lambda x: x.nonzero()), torch.ones(3))
 
 
+def test_what_sees_memory_as_it_lies_wants_it_dense(tmp_path: Path) -> None:
+    """torch's strides are those of its own memory, which the device's is not."""
+    of_dense = Function(lambda x: (x + 1).as_strided((2, 2), (1, 2)))
+    of_turned = Function(lambda x: (x + 1).t().as_strided((2, 2), (1, 2)))
+    x = torch.arange(4.0).reshape(2, 2)
+    (given,) = run(graph_of(of_dense, x), {"args_0": x.numpy()}).values()
+    assert given.tolist() == of_dense(x).tolist()
+    exported = torch.export.export(of_turned, (x,))
+    torch.export.save(exported, tmp_path / "net.pt2")
+    for program in (program_of(exported), read_archive(tmp_path / "net.pt2")):
+        with pytest.raises(ImportFailure, match="lays out 't', which is not dense"):
+            build(program, LIBRARY, Options())
+
+
 def test_an_input_may_be_a_constant() -> None:
     module, x = Function(lambda x, mask: torch.where(mask > 0, x, 0.0)), torch.ones(2, 3)
     mask = np.array([[1, 0, 1]])

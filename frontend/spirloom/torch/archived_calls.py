@@ -115,10 +115,15 @@ def _result(output: Json) -> Result:
 def meta_of(value: Json) -> Meta:
     """The type of a tensor."""
     code = value.get("dtype").whole()
-    shape = tuple(_size(size) for size in value.get("sizes").items())
+    shape, strides = (
+        tuple(_size(size) for size in value.get(name).items()) for name in ("sizes", "strides")
+    )
     if any(isinstance(size, int) and size < 0 for size in shape):
         raise ImportFailure(f"{value.place} has the impossible shape {list(shape)}.")
-    return Meta(NAMES.get(code, f"of number {code}"), shape)
+    if len(strides) != len(shape):
+        raise ImportFailure(f"{value.place} has {len(shape)} sizes and {len(strides)} strides.")
+    start = _size(value.get("storage_offset"))
+    return Meta(NAMES.get(code, f"of number {code}"), shape, strides, start)
 
 
 def _size(size: Json) -> int | SizeOf:

@@ -18,7 +18,7 @@ from spirloom.torch.options import Options
 from spirloom.torch.parts import device_graph
 from spirloom.torch.planned import planned
 from spirloom.torch.survey import Limits, Survey, survey
-from spirloom.torch.traced import Traced, readers_of_layouts, views_of_inputs
+from spirloom.torch.traced import Traced, views_of_inputs
 from spirloom.varying.generalize import generalize
 
 
@@ -64,7 +64,7 @@ def build(
     CannotVary.
     """
     builder = _Builder(traced, sizes, setting, symbols)
-    refused = views_of_inputs(traced) | readers_of_layouts(traced, sizes)
+    refused = views_of_inputs(traced)
     network, plan, models = planned(
         traced.program,
         builder.found,

@@ -119,7 +119,8 @@ def is_tensor(node: Any) -> bool:
 
 def meta_of(value: Any) -> Meta:
     """The type of a tensor."""
-    return Meta(_dtype(value.dtype), tuple(map(size_of, value.shape)))
+    shape, strides = (tuple(map(size_of, sizes)) for sizes in (value.shape, value.stride()))
+    return Meta(_dtype(value.dtype), shape, strides, size_of(value.storage_offset()))
 
 
 def _dtype(dtype: Any) -> str:

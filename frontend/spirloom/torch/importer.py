@@ -22,6 +22,7 @@ from spirloom.torch.context import CallContext
 from spirloom.torch.element_types import numpy_type, our_type
 from spirloom.torch.in_place import functional, refuse_aliased
 from spirloom.torch.index_inputs import index_ranges
+from spirloom.torch.layouts import refuse_other_layouts
 from spirloom.torch.narrowing import Narrowing, input_facts
 from spirloom.torch.options import Options
 from spirloom.torch.places import place, short_place
@@ -170,6 +171,8 @@ class Importer:
 
     def _results(self, call: Call) -> dict[str, Item]:
         target, place = functional(call.target)
+        if target == "aten.as_strided":
+            refuse_other_layouts(call, self._program, self._sizes)
         args = {arg.name: self._resolved(arg.value) for arg in call.arguments}
         names = _flat(call)
         metas = [self._program.metas.get(name) for name in names]

@@ -63,10 +63,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """The type of a value."""
+    """The type of a value, and how it lies in PyTorch's memory, in elements."""
 
     dtype: str
     shape: tuple[int | SizeOf, ...]
+    strides: tuple[int | SizeOf, ...]
+    start: int | SizeOf = 0
 
 
 class Kind(StrEnum):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spirloom.runtime import InvalidArgument, Model
+from spirloom.torch.layouts import is_dense
 
 # The values of a call; each has its place.
 Values = list[Any]
@@ -90,12 +91,7 @@ class Layout:
     @property
     def is_dense(self) -> bool:
         """Whether the elements follow each other in order."""
-        count = 1
-        for size, stride in zip(reversed(self.sizes), reversed(self.strides), strict=True):
-            if size != 1 and stride != count:
-                return 0 in self.sizes
-            count *= size
-        return self.start == 0
+        return is_dense(self.sizes, self.strides, self.start)
 
 
 def finisher(layout: Layout, dtype: Any) -> Callable[[Any], Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from spirloom.torch.exported import TensorWeights, call_of, is_part, is_tensor, meta_of, size_of
 from spirloom.torch.program import Given, Input, Kind, Meta, Plain, Program, Ref
-from spirloom.torch.size_of import BadSize, SizeOf
+from spirloom.torch.size_of import SizeOf
 from spirloom.torch.steps import Layout
 
 
@@ -99,7 +99,9 @@ def _meta(value: Any) -> Meta:
     if value.device.type == "cpu" and value.layout is torch.strided:
         return meta
     kind = value.device.type if value.layout is torch.strided else str(value.layout)
-    return Meta(f"{meta.dtype} ({kind.removeprefix('torch.')})", meta.shape)
+    return Meta(
+        f"{meta.dtype} ({kind.removeprefix('torch.')})", meta.shape, meta.strides, meta.start
+    )
 
 
 def _attribute(module: Any, path: str) -> Any:
@@ -124,22 +126,6 @@ def views_of_inputs(traced: Traced) -> dict[int, str]:
         while node in made_by:
             found[made_by[node]] = f"an output shares the memory of the input '{source[node]}'"
             node = _viewed(traced.nodes[made_by[node]])
-    return found
-
-
-def readers_of_layouts(traced: Traced, sizes: Mapping[str, int]) -> dict[int, str]:
-    """The calls that see memory as it lies, where it is not dense: the device's always is."""
-    found: dict[int, str] = {}
-    for i, node in enumerate(traced.nodes):
-        viewed = _viewed(node)
-        if viewed is None or all(a.name != "stride" for a in node.target._schema.arguments):
-            continue
-        try:
-            dense = layout_of(viewed.meta["val"], sizes).is_dense
-        except BadSize:
-            dense = False
-        if not dense:
-            found[i] = f"it depends on how PyTorch lays out '{viewed}', which is not dense"
     return found
 
 
