@@ -108,6 +108,11 @@ CHAINS: dict[str, tuple[list[NodeProto], dict[str, Array], bool]] = {
         [node("Cast", "x", "a", to=FLOAT), node("Sqrt", "a", "b"), node("Cast", "b", to=INT64)],
         {}, False,
     ),
+    "gemm": (
+        [node("Gemm", "x c d", alpha=2.0, beta=-1.0)],
+        {"c": np.full((3, 2), 1 << 24), "d": const(1 << 30, 5)}, True,
+    ),
+    "gemm_far": ([node("Gemm", "x c", alpha=2.0)], {"c": np.full((3, 2), 1 << 26)}, False),
     "unknown": ([node("ReduceProd", "x")], {}, False),
 }  # fmt: skip
 

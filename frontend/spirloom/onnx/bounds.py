@@ -235,6 +235,20 @@ def _matrix_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interva
     return [x[0] * x[1] * Interval(0, _size(ctx, -1))]
 
 
+@bounds("Gemm")
+def _scaled_product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
+    """alpha a b + beta c."""
+    inner = Interval(0, _size(ctx, 0 if ctx.integer("transA", 0) else 1))
+    product = x[0] * x[1] * inner * _exactly(ctx.number("alpha", 1.0))
+    if ctx.optional(2) is None:
+        return [product]
+    return [product + x[2] * _exactly(ctx.number("beta", 1.0))]
+
+
+def _exactly(number: float) -> Interval:
+    return Interval(number, number, whole=number.is_integer())
+
+
 def _size(ctx: NodeContext, axis: int) -> int:
     shape = ctx.value(0).shape
     return shape[ctx.axis(axis, len(shape))] if shape else 1
