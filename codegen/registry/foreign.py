@@ -18,13 +18,13 @@ from codegen.varint import text, varint, zigzag
 
 _FORMAT = "spirloom-executorch-1"
 
-# The numbers of executorch::ArgType.
+# The numbers of delegate::ArgType.
 _TYPES = {kind: number for number, kind in enumerate(ArgType)}
 
 _NO_DEFAULT, _DEFAULT, _DEFAULT_OF = range(3)
-_IGNORED, _ARG, _EXACTLY, _LIST = range(4)  # the numbers of executorch::PlaceKind
-_VALUE, _SHAPE_OF, _DTYPE_OF = range(3)  # the numbers of executorch::SettingKind
-_NONE, _BOOL, _INT, _FLOAT, _TEXT, _INTS = range(6)  # the numbers of executorch::ConstantKind
+_IGNORED, _ARG, _EXACTLY, _LIST = range(4)  # the numbers of delegate::PlaceKind
+_VALUE, _SHAPE_OF, _DTYPE_OF = range(3)  # the numbers of delegate::SettingKind
+_NONE, _BOOL, _INT, _FLOAT, _TEXT, _INTS = range(6)  # the numbers of delegate::ConstantKind
 
 
 def foreign_bytes(library: Library) -> bytes:

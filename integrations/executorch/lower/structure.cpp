@@ -1,0 +1,314 @@
+#include "integrations/executorch/lower/structure.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "integrations/executorch/lower/narrow.h"
+#include "runtime/base/error.h"
+
+namespace spirloom::delegate {
+namespace {
+
+using Given = std::map<std::string, schema::ArgT>;
+
+std::vector<std::byte> BytesOf(std::span<const float> numbers) {
+  const auto bytes = std::as_bytes(numbers);
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+Status Structure::Lower(const Call& call) {
+  struct Row {
+    std::string_view name;
+    Rule rule;
+  };
+  static constexpr std::array kRules{
+      Row{"et_vk.prepack", &Structure::First},
+      Row{"aten.clone", &Structure::First},
+      Row{"aten.alias_copy", &Structure::First},
+      Row{"dim_order_ops._clone_dim_order", &Structure::First},
+      Row{"aten.copy", &Structure::Second},
+      Row{"aten._to_copy", &Structure::Cast},
+      Row{"dim_order_ops._to_dim_order_copy", &Structure::Cast},
+      Row{"sym_size.int", &Structure::Size},
+      Row{"et_vk.select_as_symint", &Structure::Element},
+      Row{"add", &Structure::Add},
+      Row{"sub", &Structure::Sub},
+      Row{"mul", &Structure::Mul},
+      Row{"floordiv", &Structure::FloorDiv},
+      Row{"lt", &Structure::Nothing},
+      Row{"gt", &Structure::Nothing},
+      Row{"le", &Structure::Nothing},
+      Row{"ge", &Structure::Nothing},
+      Row{"eq", &Structure::Nothing},
+      Row{"_assert_scalar", &Structure::Nothing},
+      Row{"sym_constrain_range_for_size", &Structure::Nothing},
+      Row{"aten.view_copy", &Structure::Reshape},
+      Row{"aten.expand_copy", &Structure::Reshape},
+      Row{"aten.split_with_sizes_copy", &Structure::Split},
+      Row{"aten.index.Tensor", &Structure::Index},
+      Row{"et_vk.conv_with_clamp", &Structure::ClampedConvolution},
+      Row{"aten.arange.start_step", &Structure::Range},
+      Row{"et_vk.grid_priors", &Structure::GridPriors},
+  };
+  const auto row = std::ranges::find(kRules, std::string_view(call.name), &Row::name);
+  return row == kRules.end() ? binder_.Bind(call) : (this->*row->rule)(call);
+}
+
+Status Structure::Need(const Call& call, size_t args) const {
+  if (ArgsOf(call).size() >= args) return Status();
+  return InvalidFile(
+      {Quote(call.name), " has ", ArgsOf(call).size(), " arguments instead of ", args, "."});
+}
+
+Status Structure::SameAs(const Call& call, size_t arg) {
+  SPIRLOOM_TRY(Need(call, arg + 1));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t source, values_.TensorOf(call.args[arg]));
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  if (result == nullptr) return InvalidFile({DescribeValue(ResultOf(call)), " is no tensor."});
+  if (DeviceType(result->type) != graph_.dtype(source)) {
+    const uint32_t cast = values_.Declare(ResultOf(call));
+    Given given;
+    given["x"] = TensorArg(source);
+    given["dtype"] = TextArg(ShortName(DeviceType(result->type)));
+    SPIRLOOM_TRY(binder_.Add(call, "aten._to_copy", std::move(given), {cast}));
+    return values_.Define(ResultOf(call), cast);
+  }
+  if (result->shape != graph_.shape(source)) {
+    return InvalidFile({"The sizes ", ToString(result->shape), " of ",
+                        DescribeValue(ResultOf(call)), ", a copy, differ from ",
+                        ToString(graph_.shape(source)), "."});
+  }
+  return values_.Define(ResultOf(call), source);
+}
+
+Status Structure::First(const Call& call) { return SameAs(call, 0); }
+
+Status Structure::Second(const Call& call) { return SameAs(call, 1); }
+
+Status Structure::Cast(const Call& call) { return SameAs(call, 0); }
+
+Status Structure::Nothing(const Call&) { return Status(); }
+
+Status Structure::Size(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 2));
+  SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
+  SPIRLOOM_TRY_ASSIGN(SymValue size, values_.SizeSym(call.args[0], dim.greatest));
+  return values_.DefineSym(ResultOf(call), std::move(size));
+}
+
+Status Structure::Element(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 3));
+  SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
+  SPIRLOOM_TRY_ASSIGN(const SymValue index, values_.SymOf(call.args[2]));
+  SPIRLOOM_TRY_ASSIGN(SymValue element,
+                      values_.ElementSym(call.args[0], dim.greatest, index.greatest));
+  return values_.DefineSym(ResultOf(call), std::move(element));
+}
+
+Status Structure::Combine(const Call& call, SymKind kind) {
+  SPIRLOOM_TRY(Need(call, 2));
+  SPIRLOOM_TRY_ASSIGN(const SymValue left, values_.SymOf(call.args[0]));
+  SPIRLOOM_TRY_ASSIGN(const SymValue right, values_.SymOf(call.args[1]));
+  return values_.DefineSym(ResultOf(call), values_.CombineSyms(kind, left, right));
+}
+
+Status Structure::Reshape(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 2));
+  const auto* sizes = std::get_if<std::vector<int64_t>>(&values_.value(call.args[1]));
+  const bool infers =
+      sizes != nullptr && std::ranges::any_of(*sizes, [](int64_t size) { return size < 0; });
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  if (!infers || result == nullptr) return binder_.Bind(call);
+  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+  std::vector<SizedInt> wanted;
+  for (const int64_t size : result->shape) wanted.push_back({size, 0});
+  values_.Fix(call.name);
+  const uint32_t y = values_.Declare(ResultOf(call));
+  Given given;
+  given["x"] = TensorArg(x);
+  given["size"] = IntsArg(wanted);
+  const bool expands = call.name == "aten.expand_copy";
+  SPIRLOOM_TRY(binder_.Add(call, expands ? "aten.expand" : "aten.view", std::move(given), {y}));
+  return values_.Define(ResultOf(call), y);
+}
+
+// split_with_sizes_copy(x, sizes, dim): a slice for each.
+Status Structure::Split(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 2));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+  const auto* sizes = std::get_if<std::vector<int64_t>>(&values_.value(call.args[1]));
+  const std::vector<uint32_t> results = binder_.Results(call);
+  if (sizes == nullptr || sizes->size() != results.size()) {
+    return Error(StatusCode::kUnsupported,
+                 {"The sizes of a split are not ", results.size(), " ints that are known."});
+  }
+  int64_t dim = 0;
+  if (ArgsOf(call).size() > 2) {
+    SPIRLOOM_TRY_ASSIGN(const SymValue given, values_.SymOf(call.args[2]));
+    dim = given.greatest;
+  }
+  int64_t start = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int64_t end = start + (*sizes)[i];
+    if (values_.tensor(results[i]) == nullptr || end < start) {
+      return InvalidFile({"Part ", i, " of a split is no tensor of a size."});
+    }
+    const uint32_t part = values_.Declare(results[i]);
+    Given given;
+    given["x"] = TensorArg(x);
+    given["dim"] = IntArg({dim, 0});
+    given["start"] = IntArg({start, 0});
+    given["end"] = IntArg({end, 0});
+    SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(given), {part}));
+    SPIRLOOM_TRY(values_.Define(results[i], part));
+    start = end;
+  }
+  return Status();
+}
+
+// index.Tensor(x, [none, …, indices]): one tensor of indices, along the dim that is its place.
+Status Structure::Index(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 2));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+  const auto* list = std::get_if<ValueList>(&values_.value(call.args[1]));
+  std::vector<size_t> places;
+  for (size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
+    if (values_.tensor(list->items[i]) != nullptr) places.push_back(i);
+  }
+  if (places.size() != 1) {
+    return Error(StatusCode::kUnsupported,
+                 {"An index by ", places.size(), " tensors; one can be."});
+  }
+  SPIRLOOM_TRY_ASSIGN(const uint32_t indices, values_.TensorOf(list->items[places[0]]));
+  if (values_.tensor(ResultOf(call)) == nullptr) {
+    return InvalidFile({DescribeValue(ResultOf(call)), " is no tensor."});
+  }
+  const uint32_t result = values_.Declare(ResultOf(call));
+  Given given;
+  given["x"] = TensorArg(x);
+  given["index0"] = TensorArg(indices);
+  given["dim"] = IntArg({static_cast<int64_t>(places[0]), 0});
+  SPIRLOOM_TRY(binder_.Add(call, "spirloom.index", std::move(given), {result}));
+  return values_.Define(ResultOf(call), result);
+}
+
+// Where the convolution has no bounds of its own, a clamp after it.
+Status Structure::ClampedConvolution(const Call& call) {
+  if (binder_.Serves(call)) return binder_.Bind(call);
+  constexpr size_t kConvolutionArgs = 9;
+  SPIRLOOM_TRY(Need(call, kConvolutionArgs + 2));
+  Call convolution{call.node_id, "aten.convolution", call.args};
+  convolution.args.erase(convolution.args.begin() + kConvolutionArgs, convolution.args.end() - 1);
+  SPIRLOOM_TRY(binder_.Bind(convolution));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t unbounded, values_.TensorOf(ResultOf(call)));
+  const uint32_t result = values_.Declare(ResultOf(call));
+  Given given;
+  given["x"] = TensorArg(unbounded);
+  for (const auto& [name, place] :
+       {std::pair("min", kConvolutionArgs), std::pair("max", kConvolutionArgs + 1)}) {
+    const Value& bound = values_.value(call.args[place]);
+    if (const auto* number = std::get_if<double>(&bound)) {
+      given[name] = FloatArg(std::clamp(*number, -HUGE_VAL, HUGE_VAL));
+    } else if (const auto* whole = std::get_if<int64_t>(&bound)) {
+      given[name] = FloatArg(static_cast<double>(*whole));
+    } else if (!std::holds_alternative<std::monostate>(bound)) {
+      return InvalidFile({DescribeValue(call.args[place]), " is no number."});
+    }
+  }
+  SPIRLOOM_TRY(binder_.Add(call, "aten.clamp", std::move(given), {result}));
+  values_.Replace(ResultOf(call), result);
+  return Status();
+}
+
+// arange(start, end, step) of numbers that vary: the beginning of the longest one, which is a
+// constant; its start must not vary, nor its step.
+Status Structure::Range(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 2));
+  const auto varies = [&](size_t i) {
+    return i < ArgsOf(call).size() &&
+           std::holds_alternative<SymIntValue>(values_.value(call.args[i]));
+  };
+  if (!varies(0) && !varies(1) && !varies(2)) return binder_.Bind(call);
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  if (result == nullptr || result->shape.size() != 1) {
+    return InvalidFile({DescribeValue(ResultOf(call)), ", a range, is no list of numbers."});
+  }
+  if (varies(0) || varies(2)) {
+    return Error(StatusCode::kUnsupported,
+                 {"The start or step of a range varies from run to run; its end alone may."});
+  }
+  const auto whole = [&](size_t i, int64_t otherwise) -> Result<SymValue> {
+    if (i >= ArgsOf(call).size()) return values_.ConstantSym(otherwise);
+    if (std::holds_alternative<std::monostate>(values_.value(call.args[i]))) {
+      return values_.ConstantSym(otherwise);
+    }
+    return values_.SymOf(call.args[i]);
+  };
+  SPIRLOOM_TRY_ASSIGN(const SymValue start, whole(0, 0));
+  SPIRLOOM_TRY_ASSIGN(const SymValue end, whole(1, 0));
+  SPIRLOOM_TRY_ASSIGN(const SymValue step, whole(2, 1));
+  if (step.greatest <= 0) {
+    return Error(StatusCode::kUnsupported, {"A range whose end varies goes down."});
+  }
+  // ceil((end - start) / step) elements.
+  const SymValue length = values_.CombineSyms(SymKind::kSub, end, start);
+  const SymValue rounding = values_.ConstantSym(step.greatest - 1);
+  const SymValue count = values_.CombineSyms(
+      SymKind::kFloorDiv, values_.CombineSyms(SymKind::kAdd, length, rounding), step);
+  const int64_t most = std::max<int64_t>(count.greatest, 0);
+  std::vector<std::byte> bytes(static_cast<size_t>(most) *
+                               spirloom::ElementSize(DeviceType(result->type)));
+  const size_t size = spirloom::ElementSize(DeviceType(result->type));
+  for (int64_t i = 0; i < most; ++i) {
+    const auto number = static_cast<double>(start.greatest + i * step.greatest);
+    SPIRLOOM_TRY(StoreNumber(number, DeviceType(result->type),
+                             std::span(bytes).subspan(static_cast<size_t>(i) * size, size)));
+  }
+  const uint32_t numbers =
+      graph_.AddConstant("", DeviceType(result->type), {most}, std::move(bytes));
+  SPIRLOOM_TRY_ASSIGN(const SizedInt sized, values_.Sized(count));
+  const uint32_t beginning = values_.Declare(ResultOf(call));
+  Given given;
+  given["x"] = TensorArg(numbers);
+  given["end"] = IntArg(sized);
+  SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(given), {beginning}));
+  return values_.Define(ResultOf(call), beginning);
+}
+
+// grid_priors(x, stride, offset): of each place of x's last two dims, its x and y: a constant.
+Status Structure::GridPriors(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 3));
+  const TensorValue* x = values_.tensor(call.args[0]);
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  const auto* stride = std::get_if<int64_t>(&values_.value(call.args[1]));
+  const auto* offset = std::get_if<double>(&values_.value(call.args[2]));
+  if (x == nullptr || x->shape.size() < 2 || result == nullptr || stride == nullptr ||
+      offset == nullptr || DeviceType(result->type) != DType::kF32) {
+    return InvalidFile({Quote(call.name), " is not of a tensor, an int and a float."});
+  }
+  const int64_t height = x->shape[x->shape.size() - 2], width = x->shape.back();
+  if (result->shape != Shape{height * width, 2}) {
+    return InvalidFile({"The sizes ", ToString(result->shape), " of a grid of ", height, " by ",
+                        width, " are others."});
+  }
+  std::vector<float> points;
+  for (int64_t h = 0; h < height; ++h) {
+    for (int64_t w = 0; w < width; ++w) {
+      for (const int64_t place : {w, h}) {
+        points.push_back(static_cast<float>((static_cast<double>(place) + *offset) *
+                                            static_cast<double>(*stride)));
+      }
+    }
+  }
+  values_.Fix(call.name);
+  const uint32_t grid = graph_.AddConstant("", DType::kF32, result->shape, BytesOf(points));
+  return values_.Define(ResultOf(call), grid);
+}
+
+}  // namespace spirloom::delegate
