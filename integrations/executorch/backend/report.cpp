@@ -41,6 +41,16 @@ EtError NumberOf(StatusCode code) {
 // Of the thread, as errno is.
 thread_local std::string last_error;
 
+// Names out of a damaged program may be no text, and ExecuTorch's log in Python ends the process for
+// what is not.
+std::string Printable(std::string_view text) {
+  std::string printable(text);
+  for (char& c : printable) {
+    if (c != '\n' && (c < ' ' || c > '~')) c = '?';
+  }
+  return printable;
+}
+
 // ExecuTorch cuts what it logs at 255 bytes, its place in the source among them.
 constexpr size_t kLogBytes = 200;
 
@@ -56,15 +66,15 @@ void EachLine(std::string_view text, const Write& write) {
 }  // namespace
 
 EtError Report(const Status& status) {
-  last_error = status.message();
-  EachLine(status.message(), [](std::string_view line) {
+  last_error = Printable(status.message());
+  EachLine(last_error, [](std::string_view line) {
     ET_LOG(Error, "Spirloom: %.*s", static_cast<int>(line.size()), line.data());
   });
   return NumberOf(status.code());
 }
 
 void LogToExecuTorch(LogLevel level, std::string_view message) {
-  EachLine(message, [&](std::string_view line) {
+  EachLine(Printable(message), [&](std::string_view line) {
     const auto size = static_cast<int>(line.size());
     if (level == LogLevel::kInfo) {
       ET_LOG(Debug, "Spirloom: %.*s", size, line.data());
