@@ -68,7 +68,9 @@ def load(program: bytes) -> Any:
     """The method `forward`. RuntimeError with the delegate's message where it cannot be loaded."""
     loaded = Runtime.get().load_program(program, verification=Verification.Minimal)
     try:
-        return loaded.load_method("forward")
+        method = loaded.load_method("forward")
+        method.program = loaded  # which holds the bytes
+        return method
     except RuntimeError as error:
         raise RuntimeError(f"{error}: {spirloom.executorch.last_error()}") from None
 
