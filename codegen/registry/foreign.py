@@ -1,4 +1,4 @@
-"""The names of a library's ops in ExecuTorch: executorch.bin. Beside the registry and not in it, for
+"""The names of a library's ops in ExecuTorch: executorch.bin. Beside the registry and not in it:
 the library that serves ExecuTorch alone reads it (integrations/executorch/names/).
 
 Numbers are varints, texts counted, and a list stands behind its length.

@@ -68,7 +68,11 @@ def test_settings_from_tensors(project: Project) -> None:
         ("x: {args: [a, b], set: {gamma: 1}}", "4:29", "'gamma' is not an argument of this spec;"),
         ("x: {args: [a, b], set: {alpha: no}}", "4:36", "Name 'no' is unknown here"),
         ("x: {args: [a], set: {b: 1}}", "4:29", "A tensor is no value; leave 'b' to the call."),
-        ("x: {args: [a, b], set: {alpha: a.shape}}", "4:36", "'a.shape' is int[]; 'alpha' is float."),
+        (
+            "x: {args: [a, b], set: {alpha: a.shape}}",
+            "4:36",
+            "'a.shape' is int[]; 'alpha' is float.",
+        ),
         ("x: {args: [a, b], set: {alpha: z.shape}}", "4:36", "'z' is not a tensor of this spec;"),
         ("x: {args: [a, b], rank: 9}", "4:29", "Rank 9 is not one of 0 to 8."),
         ("x: {set: {}}", "4:8", "Key 'args' is missing from 'x'."),
@@ -97,7 +101,9 @@ OTHER = SPEC.replace("aten.add.Tensor", "aten.sub.Tensor")
     ],
 )
 def test_two_specs_of_one_name(project: Project, ours: str, theirs: str, clash: bool) -> None:
-    other = OTHER.replace("op: aten.sub.Tensor\n", "op: aten.sub.Tensor\nexecutorch:\n  - %s\n" % theirs)
+    other = OTHER.replace(
+        "op: aten.sub.Tensor\n", f"op: aten.sub.Tensor\nexecutorch:\n  - {theirs}\n"
+    )
     project.write("op_specs/sub.yaml", other)
     project.spec(OP, OP + f"executorch:\n  - {ours}\n")
     if not clash:
@@ -106,8 +112,8 @@ def test_two_specs_of_one_name(project: Project, ours: str, theirs: str, clash: 
     with pytest.raises(SpecError) as error:
         project.load()
     assert str(error.value) == (
-        "op_specs/sub.yaml:4:5: error: ExecuTorch's 'x' is served by op_specs/add.yaml:4:5 as well; "
-        "give both a 'rank', or at one place values, that tell them apart."
+        "op_specs/sub.yaml:4:5: error: ExecuTorch's 'x' is served by op_specs/add.yaml:4:5 as "
+        "well; give both a 'rank', or at one place values, that tell them apart."
     )
 
 

@@ -7,19 +7,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import spirloom.executorch
 import torch
 from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.runtime import Runtime, Verification
-
-import spirloom.executorch
 
 logging.getLogger().setLevel(logging.WARNING)
 
 Inputs = tuple[Any, ...]
 
 
-class Module(torch.nn.Module):
+class Module(torch.nn.Module):  # type: ignore[misc]
     """A function as a module."""
 
     def __init__(self, function: Any) -> None:
@@ -60,7 +59,9 @@ class Lowered:
 
 def names_in(program: bytes) -> set[str]:
     """The names of operators in the delegates' graphs, without `.default`."""
-    found = re.findall(rb"(?:aten|et_vk|dim_order_ops)\.[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)?\0", program)
+    found = re.findall(
+        rb"(?:aten|et_vk|dim_order_ops)\.[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)?\0", program
+    )
     return {name[:-1].decode().removesuffix(".default") for name in found}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+import spirloom.executorch
 import torch
 
-import spirloom.executorch
 from tests.executorch.programs import Lowered, Module, load
 
 
@@ -19,7 +19,7 @@ def program() -> bytes:
 
 def test_an_operator_that_is_unknown(program: bytes) -> None:
     assert program.count(b"aten.relu.default\0") == 1
-    with pytest.raises(RuntimeError, match="'aten.rely' is no operator of this library"):
+    with pytest.raises(RuntimeError, match=r"'aten\.rely' is no operator of this library"):
         load(program.replace(b"aten.relu.default\0", b"aten.rely.default\0"))
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from spirloom.aten import arg_for
 
 from codegen import Op, load_library
 from codegen.library import ROOT
 from codegen.spec import Exactly, ForeignName
-from spirloom.aten import arg_for
 
 LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
 
@@ -39,7 +39,8 @@ def schema_of(name: str) -> torch.FunctionSchema | None:
         found = getattr(getattr(torch.ops.aten, packet), overload[0] if overload else "default")
     except AttributeError:
         return None
-    return found._schema
+    schema: torch.FunctionSchema = found._schema
+    return schema
 
 
 @pytest.mark.parametrize(("op", "foreign"), list(names()), ids=lambda each: each.name)

@@ -9,7 +9,7 @@ from torch.export import Dim
 from tests.executorch.programs import Lowered, Module, check, load, run
 
 
-class Net(torch.nn.Module):
+class Net(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
@@ -46,7 +46,7 @@ def test_half_floats() -> None:
     check(net, load(Lowered(net, (x,), force_fp16=True).buffer), (x,), 1e-2)
 
 
-class Mlp(torch.nn.Module):
+class Mlp(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.first = torch.nn.Linear(6, 10)
@@ -83,7 +83,7 @@ def test_sizes_are_computed() -> None:
         check(function, method, (torch.randn(n, m, 4),))
 
 
-class Lookup(torch.nn.Module):
+class Lookup(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.table = torch.nn.Embedding(10, 4)

@@ -1,4 +1,4 @@
-"""A program of one operator for each name of ExecuTorch's delegates: what it computes is eager's."""
+"""A program of one operator for each name of ExecuTorch's delegates computes what eager does."""
 
 from __future__ import annotations
 

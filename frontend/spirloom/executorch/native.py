@@ -1,4 +1,4 @@
-"""libspirloom_executorch.so, which registers its backend with ExecuTorch's runtime when it is opened."""
+"""libspirloom_executorch.so, which registers its backend with ExecuTorch when it is opened."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def candidates() -> list[Path]:
 
 
 def library_path() -> Path:
-    """The first that exists; SPIRLOOM_EXECUTORCH_LIBRARY names another. Unavailable if none does."""
+    """The first that exists, or SPIRLOOM_EXECUTORCH_LIBRARY. Unavailable if none does."""
     if named := os.environ.get(LIBRARY_VARIABLE):
         return Path(named)
     for path in candidates():

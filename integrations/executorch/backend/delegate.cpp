@@ -54,6 +54,11 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
   SPIRLOOM_TRY(CheckMayVary(all));
   const SymFacts facts{all, [&](size_t input, int64_t i) { return NumberAt(*inputs[input], i); }};
   SPIRLOOM_TRY_ASSIGN(steps_, Evaluate(lowered_.steps, facts));
+  for (const uint32_t step : lowered_.places) {
+    if (steps_[step] >= 0) continue;
+    return Error(StatusCode::kInvalidArgument,
+                 {"A place in a tensor (", steps_[step], ") is negative at these sizes."});
+  }
   for (const uint32_t step : lowered_.size_steps) shapes.push_back({steps_[step]});
   const auto known = model_.inputs();
   bool same = true;

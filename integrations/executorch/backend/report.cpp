@@ -41,8 +41,8 @@ EtError NumberOf(StatusCode code) {
 // Of the thread, as errno is.
 thread_local std::string last_error;
 
-// Names out of a damaged program may be no text, and ExecuTorch's log in Python ends the process for
-// what is not.
+// Names out of a damaged program may be no text, and ExecuTorch's log in Python ends the process
+// for what is not.
 std::string Printable(std::string_view text) {
   std::string printable(text);
   for (char& c : printable) {

@@ -31,6 +31,7 @@ class Lowering {
     for (const uint32_t id : program_.inputs) lowered.inputs.push_back(BorderOf(id));
     lowered.size_steps = values_.size_steps();
     lowered.steps = values_.steps();
+    lowered.places = values_.places();
     lowered.fixed_by = values_.fixed_by();
     lowered.graph = std::move(graph_).Write();
     return lowered;

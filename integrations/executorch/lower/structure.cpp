@@ -15,6 +15,8 @@ namespace {
 
 using Given = std::map<std::string, schema::ArgT>;
 
+constexpr int64_t kMostNumbers = 1 << 20;  // of a constant that is a table of numbers
+
 std::vector<std::byte> BytesOf(std::span<const float> numbers) {
   const auto bytes = std::as_bytes(numbers);
   return {bytes.begin(), bytes.end()};
@@ -54,6 +56,7 @@ Status Structure::Lower(const Call& call) {
       Row{"aten.index.Tensor", &Structure::Index},
       Row{"et_vk.conv_with_clamp", &Structure::ClampedConvolution},
       Row{"aten.arange.start_step", &Structure::Range},
+      Row{"aten.clamp", &Structure::Clamp},
       Row{"et_vk.grid_priors", &Structure::GridPriors},
   };
   const auto row = std::ranges::find(kRules, std::string_view(call.name), &Row::name);
@@ -226,8 +229,70 @@ Status Structure::ClampedConvolution(const Call& call) {
   return Status();
 }
 
-// arange(start, end, step) of numbers that vary: the beginning of the longest one, which is a
-// constant; its start must not vary, nor its step.
+Result<uint32_t> Structure::Counting(int64_t count, DType dtype) {
+  const size_t size = spirloom::ElementSize(dtype);
+  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto place = std::span(bytes).subspan(static_cast<size_t>(i) * size, size);
+    SPIRLOOM_TRY(StoreNumber(static_cast<double>(i), dtype, place));
+  }
+  return graph_.AddConstant("", dtype, {count}, std::move(bytes));
+}
+
+Result<uint32_t> Structure::NumberTensor(const Call& call, const SymValue& number, DType dtype) {
+  if (number.greatest < 0 || number.greatest > kMostNumbers) {
+    return Error(StatusCode::kUnsupported, {"A number that varies up to ", number.greatest,
+                                            " is not between 0 and ", kMostNumbers, "."});
+  }
+  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(number.greatest + 1, dtype));
+  SPIRLOOM_TRY_ASSIGN(const SizedInt index, values_.Place(number));
+  const uint32_t result = graph_.AddTensor("", dtype, {});
+  Given given;
+  given["x"] = TensorArg(numbers);
+  given["dim"] = IntArg({0, 0});
+  given["index"] = IntArg(index);
+  SPIRLOOM_TRY(binder_.Add(call, "aten.select.int", std::move(given), {result}));
+  return result;
+}
+
+// clamp(x, min, max) between numbers that vary: the maximum, then the minimum, with them.
+Status Structure::Clamp(const Call& call) {
+  const auto varies = [&](size_t i) {
+    return i < ArgsOf(call).size() &&
+           std::holds_alternative<SymIntValue>(values_.value(call.args[i]));
+  };
+  if (!varies(1) && !varies(2)) return binder_.Bind(call);
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  if (result == nullptr) return InvalidFile({DescribeValue(ResultOf(call)), " is no tensor."});
+  SPIRLOOM_TRY_ASSIGN(uint32_t y, values_.TensorOf(call.args[0]));
+  const DType dtype = DeviceType(result->type);
+  for (const size_t i : {size_t{1}, size_t{2}}) {
+    if (i >= ArgsOf(call).size()) continue;
+    const Value& bound = values_.value(call.args[i]);
+    if (std::holds_alternative<std::monostate>(bound)) continue;
+    uint32_t number = 0;
+    if (const auto* fixed = std::get_if<double>(&bound)) {
+      SPIRLOOM_TRY_ASSIGN(number, values_.ScalarOf(*fixed, dtype));
+    } else {
+      SPIRLOOM_TRY_ASSIGN(const SymValue sym, values_.SymOf(call.args[i]));
+      if (varies(i)) {
+        SPIRLOOM_TRY_ASSIGN(number, NumberTensor(call, sym, dtype));
+      } else {
+        SPIRLOOM_TRY_ASSIGN(number, values_.ScalarOf(static_cast<double>(sym.greatest), dtype));
+      }
+    }
+    const uint32_t bounded = graph_.AddTensor("", dtype, result->shape);
+    Given given;
+    given["a"] = TensorArg(y);
+    given["b"] = TensorArg(number);
+    SPIRLOOM_TRY(
+        binder_.Add(call, i == 1 ? "aten.maximum" : "aten.minimum", std::move(given), {bounded}));
+    y = bounded;
+  }
+  return values_.Define(ResultOf(call), y);
+}
+
+// arange(start, end, step) of numbers that vary: a slice of the whole numbers, a constant.
 Status Structure::Range(const Call& call) {
   SPIRLOOM_TRY(Need(call, 2));
   const auto varies = [&](size_t i) {
@@ -239,46 +304,33 @@ Status Structure::Range(const Call& call) {
   if (result == nullptr || result->shape.size() != 1) {
     return InvalidFile({DescribeValue(ResultOf(call)), ", a range, is no list of numbers."});
   }
-  if (varies(0) || varies(2)) {
+  SPIRLOOM_TRY_ASSIGN(const SymValue start, values_.SymOf(call.args[0]));
+  SPIRLOOM_TRY_ASSIGN(const SymValue end, values_.SymOf(call.args[1]));
+  SymValue step = values_.ConstantSym(1);
+  if (ArgsOf(call).size() > 2 &&
+      !std::holds_alternative<std::monostate>(values_.value(call.args[2]))) {
+    SPIRLOOM_TRY_ASSIGN(step, values_.SymOf(call.args[2]));
+  }
+  if (varies(2) || step.greatest <= 0 || (!varies(0) && start.greatest < 0)) {
     return Error(StatusCode::kUnsupported,
-                 {"The start or step of a range varies from run to run; its end alone may."});
+                 {"A range that varies has a step that does too, goes down or begins below 0."});
   }
-  const auto whole = [&](size_t i, int64_t otherwise) -> Result<SymValue> {
-    if (i >= ArgsOf(call).size()) return values_.ConstantSym(otherwise);
-    if (std::holds_alternative<std::monostate>(values_.value(call.args[i]))) {
-      return values_.ConstantSym(otherwise);
-    }
-    return values_.SymOf(call.args[i]);
-  };
-  SPIRLOOM_TRY_ASSIGN(const SymValue start, whole(0, 0));
-  SPIRLOOM_TRY_ASSIGN(const SymValue end, whole(1, 0));
-  SPIRLOOM_TRY_ASSIGN(const SymValue step, whole(2, 1));
-  if (step.greatest <= 0) {
-    return Error(StatusCode::kUnsupported, {"A range whose end varies goes down."});
+  if (end.greatest < 0 || end.greatest > kMostNumbers) {
+    return Error(StatusCode::kUnsupported, {"A range that varies ends at ", end.greatest,
+                                            ", not between 0 and ", kMostNumbers, "."});
   }
-  // ceil((end - start) / step) elements.
-  const SymValue length = values_.CombineSyms(SymKind::kSub, end, start);
-  const SymValue rounding = values_.ConstantSym(step.greatest - 1);
-  const SymValue count = values_.CombineSyms(
-      SymKind::kFloorDiv, values_.CombineSyms(SymKind::kAdd, length, rounding), step);
-  const int64_t most = std::max<int64_t>(count.greatest, 0);
-  std::vector<std::byte> bytes(static_cast<size_t>(most) *
-                               spirloom::ElementSize(DeviceType(result->type)));
-  const size_t size = spirloom::ElementSize(DeviceType(result->type));
-  for (int64_t i = 0; i < most; ++i) {
-    const auto number = static_cast<double>(start.greatest + i * step.greatest);
-    SPIRLOOM_TRY(StoreNumber(number, DeviceType(result->type),
-                             std::span(bytes).subspan(static_cast<size_t>(i) * size, size)));
-  }
-  const uint32_t numbers =
-      graph_.AddConstant("", DeviceType(result->type), {most}, std::move(bytes));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt sized, values_.Sized(count));
-  const uint32_t beginning = values_.Declare(ResultOf(call));
+  const DType dtype = DeviceType(result->type);
+  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(end.greatest, dtype));
+  SPIRLOOM_TRY_ASSIGN(const SizedInt first, values_.Place(start));
+  SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.Place(end));
+  const uint32_t part = values_.Declare(ResultOf(call));
   Given given;
   given["x"] = TensorArg(numbers);
-  given["end"] = IntArg(sized);
-  SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(given), {beginning}));
-  return values_.Define(ResultOf(call), beginning);
+  given["start"] = IntArg(first);
+  given["end"] = IntArg(last);
+  given["step"] = IntArg({step.greatest, 0});
+  SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(given), {part}));
+  return values_.Define(ResultOf(call), part);
 }
 
 // grid_priors(x, stride, offset): of each place of x's last two dims, its x and y: a constant.

@@ -41,6 +41,11 @@ class Structure {
   Status Index(const Call& call);
   Status ClampedConvolution(const Call& call);
   Status Range(const Call& call);
+  Status Clamp(const Call& call);
+  // A constant of the whole numbers below `count`.
+  Result<uint32_t> Counting(int64_t count, DType dtype);
+  // A tensor of rank 0 with a number that varies.
+  Result<uint32_t> NumberTensor(const Call& call, const SymValue& number, DType dtype);
   Status GridPriors(const Call& call);
 
   Binder& binder_;

@@ -282,6 +282,11 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
   return SizedInt{sym.greatest, graph_.SizeEntry(*sym.expr)};
 }
 
+Result<SizedInt> ValueMap::Place(const SymValue& sym) {
+  places_.push_back(sym.step);
+  return Sized(sym);
+}
+
 std::vector<SizedInt> ValueMap::ShapeOf(uint32_t tensor, size_t first) const {
   std::vector<SizedInt> sizes;
   const auto entries = dims_.find(tensor);
