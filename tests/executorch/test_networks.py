@@ -77,7 +77,7 @@ def test_sizes_of_two_inputs_vary() -> None:
 
 def test_sizes_are_computed() -> None:
     function = Module(lambda x: (x.reshape(x.shape[0] * x.shape[1], 4) + 1.0).abs())
-    sizes = (({0: Dim("n", min=2, max=6), 1: Dim("m", min=2, max=7)},),)
+    sizes = ({0: Dim("n", min=2, max=6), 1: Dim("m", min=2, max=7)},)
     method = load(Lowered(function, (torch.randn(3, 5, 4),), (sizes,)).buffer)
     for n, m in ((3, 5), (6, 7), (2, 2), (5, 3)):
         check(function, method, (torch.randn(n, m, 4),))
