@@ -28,6 +28,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING AND NOT WIN32)
 endif()
 option(SPIRLOOM_DEV_TEMPLATES "Templates compiled while a program runs (spirloom::dev)" ${spirloom_dev})
 
+# Found, for example, with -Dexecutorch_DIR=<site-packages>/executorch/share/cmake.
+option(SPIRLOOM_EXECUTORCH "Build spirloom::executorch, ExecuTorch's Vulkan backend" OFF)
+
 option(SPIRLOOM_WHEEL "Make the target spirloom_wheel: what pip install . installs" OFF)
 
 set(spirloom_tests OFF)

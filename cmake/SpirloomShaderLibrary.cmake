@@ -75,7 +75,7 @@ function(spirloom_add_shader_library name)
   endif()
 
   add_custom_command(
-    OUTPUT "${out}/manifest.json" "${out}/registry.bin"
+    OUTPUT "${out}/manifest.json" "${out}/registry.bin" "${out}/executorch.bin"
     BYPRODUCTS "${out}/glsl.digest" "${out}/operators.json"
     COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
             ${override} --depfile "${out}/codegen.d" --state "${out}/codegen.state"
@@ -106,7 +106,9 @@ function(spirloom_add_shader_library name)
   set(SPIRLOOM_LIBRARY "${arg_LIBRARY}")
   configure_file("${SPIRLOOM_ROOT}/cmake/library.cpp.in" "${out}/library.cpp" @ONLY)
   add_library(${name} "${out}/library.cpp")
-  set_target_properties(${name} PROPERTIES SPIRLOOM_PACK "${out}/shaders.slpack")
+  # Also in a static library, for shared ones that are made of it.
+  set_target_properties(${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON SPIRLOOM_PACK "${out}/shaders.slpack")
   spirloom_embed_pack(${name} "${out}/shaders.slpack" SYMBOL spirloom_pack_${arg_FUNCTION})
   _spirloom_describe_library(${name} "${arg_FUNCTION}" "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   target_link_libraries(${name}

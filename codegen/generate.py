@@ -13,7 +13,7 @@ from codegen.library import load_library, open_templates
 from codegen.loader import Library
 from codegen.manifest import REGISTRY, manifest_text
 from codegen.members import check_members
-from codegen.registry import registry_bytes
+from codegen.registry import foreign_bytes, registry_bytes
 from codegen.render import Rendered, Renderer, glsl_digest, unused_in
 from codegen.request import Request
 from codegen.select.selection import read_selection, reduced
@@ -42,6 +42,7 @@ def _generate(request: Request) -> list[str]:
     for shader in shaders:
         output.write(shader.shader.path, shader.text)
     output.write_bytes(REGISTRY, registry)
+    output.write_bytes("executorch.bin", foreign_bytes(library))
     output.write("manifest.json", manifest_text(request.library, library.variants))
     output.write("glsl.digest", glsl_digest((each.shader.id, each.digest) for each in shaders))
     output.write("operators.json", catalogue_text(library))

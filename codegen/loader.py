@@ -12,6 +12,7 @@ from codegen.errors import Diagnostic, ErrorList, Position, SpecError
 from codegen.expr.check import parse
 from codegen.expr.types import Expr, Kind, Variable
 from codegen.fields import Fields, as_int, as_scalar, as_sequence, check_name
+from codegen.foreign import check_foreign_names, load_foreign_names
 from codegen.inserted_calls import check_inserted_calls
 from codegen.kernels import load_kernel
 from codegen.op import Op
@@ -29,6 +30,7 @@ from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
 _KEYS = (
     "op",
     "also",
+    "executorch",
     "args",
     "let",
     "checks",
@@ -75,6 +77,7 @@ def load_folders(spec_folders: Iterable[Folder], templates: Templates) -> Librar
             ops.append(load_op(spec, templates))
     with errors:
         _check_unique(ops)
+        check_foreign_names(ops)
     with errors:
         check_inserted_calls(ops)
     errors.raise_any()
@@ -108,6 +111,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
     return Op(
         name=op_name.text,
         also=also,
+        foreign=load_foreign_names(fields, op_name, also, signature),
         short_name=stem_text,
         formula=_formula(spec),
         position=op_name.position,

@@ -18,6 +18,7 @@ from codegen.spec import (
     AxisValue,
     Check,
     Domain,
+    ForeignName,
     Kernel,
     Let,
     Output,
@@ -43,6 +44,7 @@ class Op:
 
     name: str
     also: tuple[str, ...]  # further overloads of PyTorch's whose calls it computes
+    foreign: tuple[ForeignName, ...]  # ExecuTorch's names whose calls it computes
     short_name: str
     formula: str  # the spec's opening comment
     position: Position

@@ -27,6 +27,7 @@ class Target:
 # Of each the source is tests/fuzz/fuzz_NAME.cpp.
 NATIVE = {
     "cache_file": Target("files of the cache folder: pipelines, tuned kernels", 512),
+    "executorch": Target("delegates of ExecuTorch's programs (.pte)"),
     "graph_loader": Target("graph files (.slg), byte by byte"),
     "graph_plan": Target("whole loads of graphs for any device, short of Vulkan", 2816),
     "manifest": Target("the shader compiler's manifest.json"),

@@ -1,6 +1,7 @@
 """What specs say, checked and typed: operators, kernels, variants and test cases."""
 
 from codegen.spec.case import CaseValue, Domain, TensorCase, TestCase, Tolerance
+from codegen.spec.foreign import DTypeOf, Exactly, ForeignName, Place, ShapeOf
 from codegen.spec.kernel import Axis, AxisValue, Constant, Kernel, Operand, Pack, PushMember
 from codegen.spec.signature import Arg, ArgType, Check, Let, Output, dtype_source
 from codegen.spec.variant import BoundTensor, Variant
@@ -14,13 +15,18 @@ __all__ = [
     "CaseValue",
     "Check",
     "Constant",
+    "DTypeOf",
     "Domain",
+    "Exactly",
+    "ForeignName",
     "Kernel",
     "Let",
     "Operand",
     "Output",
     "Pack",
+    "Place",
     "PushMember",
+    "ShapeOf",
     "TensorCase",
     "TestCase",
     "Tolerance",

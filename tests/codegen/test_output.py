@@ -46,6 +46,7 @@ def times_of(folder: Path) -> dict[str, int]:
 def test_products(project: Project) -> None:
     out = generate(project)
     assert sorted(files_of(out)) == [
+        "executorch.bin",
         "glsl.digest",
         "glsl/add_f16_buffer.glsl",
         "glsl/add_f16_texture2d.glsl",

@@ -1,0 +1,42 @@
+#include "integrations/executorch/backend/session.h"
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "integrations/executorch/backend/report.h"
+#include "spirloom/library.h"
+
+// The table of names, embedded by the build: executorch.bin beside the registry of AllShaders().
+extern "C" const unsigned char spirloom_executorch_names[];
+extern "C" const uint64_t spirloom_executorch_names_size;
+
+namespace spirloom::delegate {
+namespace {
+
+Result<Session*> Make() {
+  const std::span bytes(spirloom_executorch_names,
+                        static_cast<size_t>(spirloom_executorch_names_size));
+  SPIRLOOM_TRY_ASSIGN(NameTable names, NameTable::Read(std::as_bytes(bytes)));
+  RuntimeOptions options;
+  options.libraries = {&AllShaders()};
+  options.log = LogToExecuTorch;
+  SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
+  return new Session{std::move(runtime), std::move(names)};
+}
+
+}  // namespace
+
+Result<const Session*> SharedSession() {
+  static std::mutex mutex;
+  // Never destroyed: programs are, at the end of the process, in an order that nobody knows.
+  static Session* session = nullptr;
+  const std::lock_guard lock(mutex);
+  if (session == nullptr) {
+    SPIRLOOM_TRY_ASSIGN(session, Make());
+  }
+  return session;
+}
+
+}  // namespace spirloom::delegate

@@ -1,0 +1,61 @@
+#include "integrations/executorch/blob/blob.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/base/error.h"
+
+namespace spirloom::delegate {
+namespace {
+
+// Places of the header's fields, little-endian. Its first four bytes are zero: a FlatBuffer without
+// a header has its identifier where the header has its own.
+constexpr size_t kMagicAt = 4;
+constexpr char kMagic[] = "VH00";
+constexpr size_t kSizeAt = 8;          // u16
+constexpr size_t kGraphOffsetAt = 10;  // u32
+constexpr size_t kGraphSizeAt = 14;    // u32
+constexpr size_t kBytesOffsetAt = 18;  // u32
+constexpr size_t kBytesSizeAt = 22;    // u64
+constexpr size_t kHeaderBytes = 30;
+
+uint64_t Number(std::span<const std::byte> blob, size_t at, size_t bytes) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < bytes; ++i) value |= static_cast<uint64_t>(blob[at + i]) << (8 * i);
+  return value;
+}
+
+Result<std::span<const std::byte>> Part(std::span<const std::byte> blob, const char* what,
+                                        uint64_t offset, uint64_t size) {
+  if (offset <= blob.size() && size <= blob.size() - offset) {
+    return blob.subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
+  }
+  return InvalidFile({"The ", what, " of the delegate (", size, " bytes from ", offset,
+                      ") exceeds its blob (", blob.size(), " bytes)."});
+}
+
+}  // namespace
+
+Result<BlobParts> SplitBlob(std::span<const std::byte> blob) {
+  if (blob.size() < kHeaderBytes) {
+    return InvalidFile({"A delegate of ", blob.size(), " bytes is too short for its header of ",
+                        kHeaderBytes, "."});
+  }
+  if (std::memcmp(blob.data() + kMagicAt, kMagic, sizeof(kMagic) - 1) != 0) {
+    return InvalidFile(
+        {"The delegate is no blob of ExecuTorch's Vulkan backend: 'VH00' is missing."});
+  }
+  const uint64_t header = Number(blob, kSizeAt, 2);
+  if (header < kHeaderBytes) {
+    return InvalidFile({"The header of the delegate (", header, " bytes) is shorter than ",
+                        kHeaderBytes, " bytes."});
+  }
+  BlobParts parts;
+  SPIRLOOM_TRY_ASSIGN(parts.graph, Part(blob, "graph", Number(blob, kGraphOffsetAt, 4),
+                                        Number(blob, kGraphSizeAt, 4)));
+  SPIRLOOM_TRY_ASSIGN(parts.constants, Part(blob, "constant data", Number(blob, kBytesOffsetAt, 4),
+                                            Number(blob, kBytesSizeAt, 8)));
+  return parts;
+}
+
+}  // namespace spirloom::delegate

@@ -1,0 +1,77 @@
+// A delegate's network as plain data, checked.
+#ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_PROGRAM_H_
+#define SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "integrations/executorch/blob/blob.h"
+#include "spirloom/status.h"
+#include "spirloom/types.h"
+
+namespace spirloom::delegate {
+
+// The numbers are those of vk_graph.fbs.
+enum class ElementType : int8_t { kBool, kU8, kI8, kI32, kF16, kF32, kF64, kI64 };
+
+// What the type is on the device: 64 bits become 32.
+DType DeviceType(ElementType type);
+size_t ElementSize(ElementType type);
+// Returns e.g. "int64".
+const char* Name(ElementType type);
+
+struct TensorValue {
+  ElementType type{};
+  ElementType outside{};             // of what passes the delegate's border
+  Shape shape;                       // upper bounds
+  std::optional<uint32_t> constant;  // index into Program::constants
+  bool is_state = false;             // a buffer that runs change
+};
+
+struct ValueList {
+  std::vector<uint32_t> items;
+};
+
+struct SymIntValue {};
+
+using Value =
+    std::variant<std::monostate, int64_t, double, bool, TensorValue, std::vector<int64_t>,
+                 std::vector<double>, std::vector<bool>, ValueList, std::string, SymIntValue>;
+
+// The result is the last of `args`.
+struct Call {
+  uint32_t node_id = 0;
+  std::string name;  // without ".default"
+  std::vector<uint32_t> args;
+};
+
+// Every index is in range; a list of values holds no lists. Constants are as long as their tensors.
+struct Program {
+  std::vector<Value> values;
+  std::vector<Call> calls;
+  std::vector<uint32_t> inputs;
+  std::vector<uint32_t> outputs;
+  std::vector<std::span<const std::byte>> constants;  // refer to the blob, or to named data
+};
+
+// The bytes of a program's data of this name, which must outlive the Program; nothing if there is
+// none.
+using NamedData = std::function<std::optional<std::span<const std::byte>>(std::string_view key)>;
+
+// Reads and checks the graph of a blob. Fails with kInvalidFile, and with kUnsupported for another
+// version of the format.
+Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data);
+
+// E.g. "value 3".
+std::string DescribeValue(uint32_t value);
+
+}  // namespace spirloom::delegate
+
+#endif  // SPIRLOOM_INTEGRATIONS_EXECUTORCH_BLOB_PROGRAM_H_

@@ -1,0 +1,276 @@
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "integrations/executorch/blob/program.h"
+#include "integrations/executorch/blob/vk_graph_generated.h"
+#include "runtime/base/error.h"
+
+namespace spirloom::delegate {
+namespace {
+
+constexpr size_t kMaxElements = std::numeric_limits<int32_t>::max();
+constexpr char kVersion[] = "0";
+constexpr std::string_view kDefaultOverload = ".default";
+
+template <typename T>
+size_t CountOf(const flatbuffers::Vector<T>* items) {
+  return items == nullptr ? 0 : items->size();
+}
+
+std::string_view TextOf(const flatbuffers::String* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
+}
+
+template <typename T, typename Source>
+std::vector<T> CopyOf(const flatbuffers::Vector<Source>* items) {
+  std::vector<T> copy;
+  copy.reserve(CountOf(items));
+  for (size_t i = 0; i < CountOf(items); ++i) {
+    copy.push_back(static_cast<T>(items->Get(static_cast<flatbuffers::uoffset_t>(i))));
+  }
+  return copy;
+}
+
+Result<ElementType> ReadType(vk::ElementType type) {
+  if (type >= vk::ElementType::Bool && type <= vk::ElementType::I64) {
+    return static_cast<ElementType>(type);
+  }
+  return InvalidFile({"Element type (", static_cast<int>(type), ") is not one of 0 to 7."});
+}
+
+// Bytes of a dense tensor of the type.
+Result<uint64_t> DenseSize(const TensorValue& tensor) {
+  uint64_t count = 1;
+  for (const int64_t size : tensor.shape) {
+    count *= static_cast<uint64_t>(size);  // each is below 2^32, and so is the product so far
+    if (count > kMaxElements) {
+      return Error(StatusCode::kUnsupported, {"A tensor of the sizes ", ToString(tensor.shape),
+                                              " has more than ", kMaxElements, " elements."});
+    }
+  }
+  return count * ElementSize(tensor.type);
+}
+
+class Reader {
+ public:
+  Reader(const vk::Graph& source, std::span<const std::byte> region, const NamedData& named_data)
+      : source_(source), region_(region), named_data_(named_data) {}
+
+  Result<Program> Read() && {
+    SPIRLOOM_TRY(ReadConstants());
+    SPIRLOOM_TRY(ReadValues());
+    SPIRLOOM_TRY(ReadCalls());
+    SPIRLOOM_TRY_ASSIGN(program_.inputs, ReadInterface(source_.inputs(), "input"));
+    SPIRLOOM_TRY_ASSIGN(program_.outputs, ReadInterface(source_.outputs(), "output"));
+    return std::move(program_);
+  }
+
+ private:
+  Status ReadConstants() {
+    for (size_t i = 0; i < CountOf(source_.constants()); ++i) {
+      const auto* bytes = source_.constants()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      SPIRLOOM_TRY_WHILE(ReadConstant(*bytes), {"reading constant ", i});
+    }
+    return Status();
+  }
+
+  Status ReadConstant(const vk::Bytes& source) {
+    const std::string_view key = TextOf(source.key());
+    if (!key.empty()) {
+      const auto data = named_data_(key);
+      if (!data.has_value()) {
+        return Error(StatusCode::kNotFound,
+                     {"The program has no data named ", Quote(key),
+                      ". If it keeps data in a .ptd file, load that with it."});
+      }
+      program_.constants.push_back(*data);
+      return Status();
+    }
+    const uint64_t offset = source.offset(), size = source.size();
+    if (offset > region_.size() || size > region_.size() - offset) {
+      return InvalidFile({"A constant of ", size, " bytes from ", offset,
+                          " exceeds the constant data (", region_.size(), " bytes)."});
+    }
+    program_.constants.push_back(
+        region_.subspan(static_cast<size_t>(offset), static_cast<size_t>(size)));
+    return Status();
+  }
+
+  Status ReadValues() {
+    const size_t count = CountOf(source_.values());
+    program_.values.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      const auto* value = source_.values()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      SPIRLOOM_TRY_WHILE(ReadValue(*value, program_.values[i]), {"reading value ", i});
+    }
+    for (size_t i = 0; i < count; ++i) {
+      SPIRLOOM_TRY_WHILE(CheckList(program_.values[i]), {"reading value ", i});
+    }
+    return Status();
+  }
+
+  Status ReadValue(const vk::Value& source, Value& value) {
+    switch (source.value_type()) {
+      case vk::Kind::Null:
+        break;
+      case vk::Kind::Int:
+        value = source.value_as_Int()->value();
+        break;
+      case vk::Kind::Double:
+        value = source.value_as_Double()->value();
+        break;
+      case vk::Kind::Bool:
+        value = source.value_as_Bool()->value();
+        break;
+      case vk::Kind::Tensor:
+        return ReadTensor(*source.value_as_Tensor(), value.emplace<TensorValue>());
+      case vk::Kind::Ints:
+        value = CopyOf<int64_t>(source.value_as_Ints()->items());
+        break;
+      case vk::Kind::Doubles:
+        value = CopyOf<double>(source.value_as_Doubles()->items());
+        break;
+      case vk::Kind::Bools:
+        value = CopyOf<bool>(source.value_as_Bools()->items());
+        break;
+      case vk::Kind::Values:
+        return ReadList(source.value_as_Values()->items(), value.emplace<ValueList>());
+      case vk::Kind::Text:
+        value = std::string(TextOf(source.value_as_Text()->value()));
+        break;
+      case vk::Kind::SymInt:
+        value = SymIntValue{};
+        break;
+      default:
+        return InvalidFile({"Kind (", static_cast<int>(source.value_type()),
+                            ") of the value is not one of 1 to 11."});
+    }
+    return Status();
+  }
+
+  Status ReadTensor(const vk::Tensor& source, TensorValue& tensor) {
+    SPIRLOOM_TRY_ASSIGN(tensor.type, ReadType(source.type()));
+    tensor.outside = tensor.type;
+    if (source.outside() != vk::ElementType::Unset) {
+      SPIRLOOM_TRY_ASSIGN(tensor.outside, ReadType(source.outside()));
+    }
+    tensor.shape = CopyOf<int64_t>(source.sizes());
+    if (tensor.shape.size() > kMaxRank) {
+      return Error(StatusCode::kUnsupported,
+                   {"A tensor has ", tensor.shape.size(), " dims; at most ", kMaxRank, " can be."});
+    }
+    SPIRLOOM_TRY_ASSIGN(const uint64_t size, DenseSize(tensor));
+    if (source.constant() < 0) return Status();
+    const auto constant = static_cast<uint32_t>(source.constant());
+    if (constant >= program_.constants.size()) {
+      return InvalidFile({"Constant index (", constant, ") is out of range of ",
+                          program_.constants.size(), " constants."});
+    }
+    if (program_.constants[constant].size() < size) {
+      return InvalidFile({"Constant ", constant, " has ", program_.constants[constant].size(),
+                          " bytes; its tensor of ", Name(tensor.type), ToString(tensor.shape),
+                          " takes ", size, "."});
+    }
+    tensor.constant = constant;
+    tensor.is_state = source.memory() >= 0;
+    return Status();
+  }
+
+  Status ReadList(const flatbuffers::Vector<int32_t>* items, ValueList& list) {
+    SPIRLOOM_TRY_ASSIGN(list.items, ReadIds(items));
+    return Status();
+  }
+
+  // A list of lists means nothing, and one that holds itself would have no end.
+  Status CheckList(const Value& value) const {
+    const auto* list = std::get_if<ValueList>(&value);
+    if (list == nullptr) return Status();
+    for (const uint32_t item : list->items) {
+      if (!std::holds_alternative<ValueList>(program_.values[item])) continue;
+      return InvalidFile({"A list of values holds ", DescribeValue(item), ", a list."});
+    }
+    return Status();
+  }
+
+  Result<std::vector<uint32_t>> ReadIds(const flatbuffers::Vector<int32_t>* items) const {
+    std::vector<uint32_t> ids = CopyOf<uint32_t>(items);
+    for (const uint32_t id : ids) SPIRLOOM_TRY(CheckId(id));
+    return ids;
+  }
+
+  Status CheckId(uint32_t id) const {
+    if (id < program_.values.size()) return Status();
+    return InvalidFile({"Value index (", static_cast<int32_t>(id), ") is out of range of ",
+                        program_.values.size(), " values."});
+  }
+
+  Status ReadCalls() {
+    for (size_t i = 0; i < CountOf(source_.calls()); ++i) {
+      const auto* call = source_.calls()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      SPIRLOOM_TRY_WHILE(ReadCall(*call), {"reading call ", i});
+    }
+    return Status();
+  }
+
+  Status ReadCall(const vk::Call& source) {
+    std::string_view name = TextOf(source.name());
+    if (name.ends_with(kDefaultOverload)) name.remove_suffix(kDefaultOverload.size());
+    if (name.empty()) return InvalidFile({"The call has no name."});
+    SPIRLOOM_TRY_ASSIGN(std::vector<uint32_t> args, ReadIds(source.args()));
+    if (args.empty()) return InvalidFile({"The call of ", Quote(name), " has no result."});
+    program_.calls.push_back({source.node_id(), std::string(name), std::move(args)});
+    return Status();
+  }
+
+  Result<std::vector<uint32_t>> ReadInterface(const flatbuffers::Vector<uint32_t>* items,
+                                              const char* what) const {
+    std::vector<uint32_t> ids = CopyOf<uint32_t>(items);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      SPIRLOOM_TRY_WHILE(CheckId(ids[i]), {"reading ", what, " ", i});
+      const Value& value = program_.values[ids[i]];
+      if (std::holds_alternative<TensorValue>(value)) continue;
+      if (std::holds_alternative<SymIntValue>(value)) continue;
+      return InvalidFile({"The ", what, " ", i, ", ", DescribeValue(ids[i]),
+                          ", is neither a tensor nor a symbolic int."});
+    }
+    return ids;
+  }
+
+  const vk::Graph& source_;
+  std::span<const std::byte> region_;
+  const NamedData& named_data_;
+  Program program_;
+};
+
+}  // namespace
+
+Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data) {
+  // FlatBuffers reads fields in place, at their natural alignment.
+  std::vector<uint64_t> aligned(parts.graph.size() / sizeof(uint64_t) + 1);
+  if (!parts.graph.empty()) {
+    std::memcpy(aligned.data(), parts.graph.data(), parts.graph.size());
+  }
+  const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
+  if (parts.graph.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+    return InvalidFile({"The graph of the delegate has ", parts.graph.size(), " bytes, too many."});
+  }
+  flatbuffers::Verifier verifier(bytes, parts.graph.size());
+  if (parts.graph.size() < 8 || !vk::VerifyGraphBuffer(verifier)) {
+    return InvalidFile(
+        {"The graph of the delegate is malformed: FlatBuffers verification as 'VK00' fails."});
+  }
+  const vk::Graph& graph = *vk::GetGraph(bytes);
+  if (TextOf(graph.version()) != kVersion) {
+    return Error(StatusCode::kUnsupported,
+                 {"Version ", Quote(TextOf(graph.version())),
+                  " of the delegate's graph differs from the one that is known ('", kVersion,
+                  "'). Export the program with ExecuTorch 1.5."});
+  }
+  if (CountOf(graph.shaders()) > 0) {
+    return Error(StatusCode::kUnsupported, {"The delegate brings shaders of its own."});
+  }
+  return Reader(graph, parts.constants, named_data).Read();
+}
+
+}  // namespace spirloom::delegate

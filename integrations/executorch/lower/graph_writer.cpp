@@ -1,0 +1,176 @@
+#include "integrations/executorch/lower/graph_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace spirloom::delegate {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr size_t kAlignment = 64;  // of the constant section and of each constant in it
+constexpr uint32_t kInferred = UINT32_MAX;
+
+size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+schema::ArgT ArgOf(schema::ArgKind kind) {
+  schema::ArgT arg;
+  arg.kind = kind;
+  return arg;
+}
+
+}  // namespace
+
+schema::ArgT TensorArg(uint32_t tensor) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::Tensor);
+  arg.tensors = {tensor};
+  return arg;
+}
+
+schema::ArgT TensorsArg(std::span<const uint32_t> tensors) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::TensorList);
+  arg.tensors.assign(tensors.begin(), tensors.end());
+  return arg;
+}
+
+schema::ArgT IntArg(SizedInt value) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::Int);
+  arg.ints = {value.value};
+  if (value.size != 0) arg.sizes = {value.size};
+  return arg;
+}
+
+schema::ArgT IntsArg(std::span<const SizedInt> values) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::Ints);
+  for (const SizedInt& value : values) arg.ints.push_back(value.value);
+  if (std::ranges::any_of(values, [](const SizedInt& value) { return value.size != 0; })) {
+    for (const SizedInt& value : values) arg.sizes.push_back(value.size);
+  }
+  return arg;
+}
+
+schema::ArgT FloatArg(double value) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::Float);
+  arg.float_value = value;
+  return arg;
+}
+
+schema::ArgT BoolArg(bool value) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::Bool);
+  arg.ints = {value ? 1 : 0};
+  return arg;
+}
+
+schema::ArgT TextArg(std::string value) {
+  schema::ArgT arg = ArgOf(schema::ArgKind::String);
+  arg.string_value = std::move(value);
+  return arg;
+}
+
+uint32_t GraphWriter::AddTensor(std::string name, DType dtype, const Shape& shape) {
+  auto tensor = std::make_unique<schema::TensorT>();
+  tensor->name = std::move(name);
+  tensor->dtype = static_cast<schema::DType>(dtype);
+  tensor->shape.assign(shape.begin(), shape.end());
+  graph_.tensors.push_back(std::move(tensor));
+  shapes_.push_back(shape);
+  return static_cast<uint32_t>(shapes_.size() - 1);
+}
+
+uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& shape,
+                                  std::span<const std::byte> bytes) {
+  const uint32_t tensor = AddTensor(std::move(name), dtype, shape);
+  graph_.tensors[tensor]->constant = static_cast<int32_t>(constants_.size());
+  constants_.push_back(bytes);
+  return tensor;
+}
+
+uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& shape,
+                                  std::vector<std::byte> bytes) {
+  kept_.push_back(std::make_unique<std::vector<std::byte>>(std::move(bytes)));
+  return AddConstant(std::move(name), dtype, shape, std::span<const std::byte>(*kept_.back()));
+}
+
+void GraphWriter::AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
+                          std::vector<uint32_t> outputs) {
+  auto node = std::make_unique<schema::NodeT>();
+  node->op = std::move(op);
+  node->name = std::move(name);
+  for (schema::ArgT& arg : args) {
+    node->args.push_back(std::make_unique<schema::ArgT>(std::move(arg)));
+  }
+  node->outputs = std::move(outputs);
+  graph_.nodes.push_back(std::move(node));
+}
+
+uint32_t GraphWriter::AddSymbol(std::string name, int64_t greatest) {
+  auto symbol = std::make_unique<schema::SymbolT>();
+  symbol->name = std::move(name);
+  symbol->greatest = greatest;
+  graph_.symbols.push_back(std::move(symbol));
+  return static_cast<uint32_t>(graph_.symbols.size() - 1);
+}
+
+uint32_t GraphWriter::SizeEntry(const SymExpr& expr) {
+  auto size = std::make_unique<schema::SizeExprT>();
+  size->divisor = expr.divisor;
+  for (const auto& [symbols, factor] : expr.terms) {
+    auto term = std::make_unique<schema::SizeTermT>();
+    term->factor = factor;
+    term->symbols = symbols;
+    size->terms.push_back(std::move(term));
+  }
+  graph_.sizes.push_back(std::move(size));
+  return static_cast<uint32_t>(graph_.sizes.size());
+}
+
+void GraphWriter::SetSizes(uint32_t tensor, std::vector<uint32_t> entries) {
+  graph_.tensors[tensor]->sizes = std::move(entries);
+}
+
+DType GraphWriter::dtype(uint32_t tensor) const {
+  return static_cast<DType>(graph_.tensors[tensor]->dtype);
+}
+
+bool GraphWriter::is_computed(uint32_t tensor) const {
+  return graph_.tensors[tensor]->constant < 0 &&
+         std::ranges::find(graph_.inputs, tensor) == graph_.inputs.end();
+}
+
+std::vector<std::byte> GraphWriter::Serialize() {
+  graph_.version = kVersion;
+  graph_.producer = "ExecuTorch's Vulkan delegate";
+  if (!graph_.symbols.empty()) {
+    for (const auto& node : graph_.nodes) {
+      for (const uint32_t output : node->outputs) {
+        SetSizes(output, std::vector<uint32_t>(shapes_[output].size(), kInferred));
+      }
+    }
+  }
+  size_t end = 0;
+  for (const auto& bytes : constants_) {
+    graph_.constants.emplace_back(Aligned(end), bytes.size());
+    end = Aligned(end) + bytes.size();
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  schema::FinishSizePrefixedGraphBuffer(builder, schema::Graph::Pack(builder, &graph_));
+  std::vector<std::byte> file(Aligned(builder.GetSize()) + end);
+  std::memcpy(file.data(), builder.GetBufferPointer(), builder.GetSize());
+  return file;
+}
+
+std::vector<std::byte> GraphWriter::Write() && {
+  std::vector<std::byte> file = Serialize();
+  size_t start = file.size();
+  if (!constants_.empty()) {
+    start -= static_cast<size_t>(graph_.constants.back().offset()) + constants_.back().size();
+  }
+  for (size_t i = 0; i < constants_.size(); ++i) {
+    if (constants_[i].empty()) continue;
+    std::memcpy(file.data() + start + static_cast<size_t>(graph_.constants[i].offset()),
+                constants_[i].data(), constants_[i].size());
+  }
+  return file;
+}
+
+}  // namespace spirloom::delegate

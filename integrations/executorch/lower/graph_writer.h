@@ -1,0 +1,73 @@
+// Makes a graph file (schema/graph.fbs) in memory.
+#ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_GRAPH_WRITER_H_
+#define SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_GRAPH_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "integrations/executorch/lower/sym_ints.h"
+#include "schema/graph_generated.h"
+#include "spirloom/types.h"
+
+namespace spirloom::delegate {
+
+// An int, and what tells it at other sizes (an entry of `sizes` in schema/graph.fbs; 0: fixed).
+struct SizedInt {
+  int64_t value = 0;
+  uint32_t size = 0;
+};
+
+schema::ArgT TensorArg(uint32_t tensor);
+schema::ArgT TensorsArg(std::span<const uint32_t> tensors);
+schema::ArgT IntArg(SizedInt value);
+schema::ArgT IntsArg(std::span<const SizedInt> values);
+schema::ArgT FloatArg(double value);
+schema::ArgT BoolArg(bool value);
+schema::ArgT TextArg(std::string value);
+
+// Indices are those of the file.
+class GraphWriter {
+ public:
+  uint32_t AddTensor(std::string name, DType dtype, const Shape& shape);
+  // `bytes` outlive Write().
+  uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
+                       std::span<const std::byte> bytes);
+  // The same with bytes that the writer keeps.
+  uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
+                       std::vector<std::byte> bytes);
+  void AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
+               std::vector<uint32_t> outputs);
+  void AddInput(uint32_t tensor) { graph_.inputs.push_back(tensor); }
+  void AddOutput(uint32_t tensor) { graph_.outputs.push_back(tensor); }
+
+  // A size between 0 and `greatest`.
+  uint32_t AddSymbol(std::string name, int64_t greatest);
+  size_t symbols() const { return graph_.symbols.size(); }
+  // The entry that says `expr`.
+  uint32_t SizeEntry(const SymExpr& expr);
+  void SetSizes(uint32_t tensor, std::vector<uint32_t> entries);
+
+  DType dtype(uint32_t tensor) const;
+  const Shape& shape(uint32_t tensor) const { return shapes_[tensor]; }
+  // Whether a node computes it.
+  bool is_computed(uint32_t tensor) const;
+
+  // The file. With symbols, the shapes of computed tensors are those that their nodes compute.
+  std::vector<std::byte> Write() &&;
+
+ private:
+  std::vector<std::byte> Serialize();
+
+  schema::GraphT graph_;
+  std::vector<Shape> shapes_;
+  std::vector<std::span<const std::byte>> constants_;
+  std::vector<std::unique_ptr<std::vector<std::byte>>> kept_;
+};
+
+}  // namespace spirloom::delegate
+
+#endif  // SPIRLOOM_INTEGRATIONS_EXECUTORCH_LOWER_GRAPH_WRITER_H_

@@ -1,0 +1,156 @@
+#include "integrations/executorch/lower/lowering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/graph/file/graph_loader.h"
+#include "tests/executorch/program_builder.h"
+
+namespace spirloom::delegate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result<Lowered> LowerOf(ProgramBuilder& builder, const std::vector<std::byte>& constants = {}) {
+  SPIRLOOM_TRY_ASSIGN(const Program program, builder.Read(constants));
+  return Lower(program, AllNames());
+}
+
+std::string ErrorOf(ProgramBuilder& builder) { return LowerOf(builder).status().message(); }
+
+// What it becomes, read as any graph file is.
+graph::Graph GraphOf(ProgramBuilder& builder) {
+  Result<Lowered> lowered = LowerOf(builder);
+  EXPECT_TRUE(lowered.ok()) << lowered.status().message();
+  if (!lowered.ok()) return {};
+  Result<graph::Graph> graph = graph::ParseGraph(lowered->graph, std::nullopt);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return graph.ok() ? std::move(graph).value() : graph::Graph();
+}
+
+std::vector<std::string> OpsOf(const graph::Graph& graph) {
+  std::vector<std::string> ops;
+  for (const graph::Node& node : graph.nodes) ops.push_back(node.op);
+  return ops;
+}
+
+// y = NAME(x), of one input and output.
+ProgramBuilder Unary(const std::string& name) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({2, 3}), y = builder.AddTensor({2, 3});
+  builder.AddCall(name, {x, y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  return builder;
+}
+
+TEST(Lowering, BindsByTheSpecsNames) {
+  ProgramBuilder builder = Unary("aten.relu.default");
+  const graph::Graph graph = GraphOf(builder);
+  EXPECT_THAT(OpsOf(graph), ElementsAre("aten.relu"));
+  EXPECT_EQ(graph.symbols.size(), 2U);  // both sizes may vary
+}
+
+TEST(Lowering, ListsAllThatIsUnknown) {
+  ProgramBuilder builder = Unary("aten.relu");
+  const int32_t z = builder.AddTensor({2, 3});
+  builder.AddCall("my.op", {0, z});
+  builder.AddCall("my.op", {0, builder.AddTensor({2, 3})});
+  builder.AddCall("my.other", {0, builder.AddTensor({2, 3})});
+  builder.AddCall("aten.relu", {z, builder.AddTensor({2, 3})});  // no mistake of its own
+  EXPECT_EQ(ErrorOf(builder),
+            "The delegate cannot run for 2 reasons:\n - 'my.op' is no operator of this library."
+            "\n - 'my.other' is no operator of this library.");
+}
+
+TEST(Lowering, NamesStateAsSuch) {
+  ProgramBuilder builder = Unary("aten.relu");
+  builder.AddConstant(0, 0);
+  const int32_t cache = builder.AddTensor({0}, vk::ElementType::F32, 0, 1);
+  builder.AddCall("aten.relu", {cache, builder.AddTensor({0})});
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is a buffer that runs change (state)"));
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("(aten.relu #1)"));
+}
+
+TEST(Lowering, RefusesWhatNothingDefines) {
+  ProgramBuilder builder = Unary("aten.relu");
+  builder.AddCall("aten.relu", {builder.AddTensor({2}), builder.AddTensor({2})});
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is read before anything defines it"));
+  ProgramBuilder twice = Unary("aten.relu");
+  twice.AddCall("aten.relu", {0, 1});
+  EXPECT_THAT(ErrorOf(twice), HasSubstr("value 1 is defined twice"));
+}
+
+TEST(Lowering, PutsNumbersInThePlaceOfTensors) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4}), y = builder.AddTensor({4}, vk::ElementType::Bool);
+  builder.AddCall("aten.eq.Scalar", {x, builder.AddInt(3), y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  const graph::Graph graph = GraphOf(builder);
+  EXPECT_THAT(OpsOf(graph), ElementsAre("aten.eq.Tensor"));
+  EXPECT_EQ(graph.constants.size(), 1U);
+  EXPECT_EQ(graph.constants[0].size(), 4U);
+}
+
+TEST(Lowering, TakesNoMoreArgumentsThanTheOp) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4}), y = builder.AddTensor({4});
+  builder.AddCall("aten.relu", {x, builder.AddNull(), y});
+  EXPECT_TRUE(builder.Read().ok());
+  builder.AddCall("aten.abs", {x, builder.AddInt(1), builder.AddTensor({4})});
+  builder.graph.inputs = {0};
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("'aten.abs' is no operator of this library with these"));
+}
+
+TEST(Lowering, LetsSizesVary) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4, 6}), y = builder.AddTensor({24});
+  const int32_t h = builder.AddSymInt(), w = builder.AddSymInt(), n = builder.AddSymInt();
+  builder.AddCall("sym_size.int", {x, builder.AddInt(0), h});
+  builder.AddCall("sym_size.int", {x, builder.AddInt(-1), w});
+  builder.AddCall("mul", {h, w, n});
+  builder.AddCall("aten.view_copy.default", {x, builder.AddList({n}), y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  const graph::Graph graph = GraphOf(builder);
+  ASSERT_THAT(OpsOf(graph), ElementsAre("aten.view"));
+  EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(24));
+  ASSERT_THAT(graph.nodes[0].args[1].sizes, testing::SizeIs(1));
+}
+
+TEST(Lowering, ReadsNumbersThatAreInputs) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({8}), y = builder.AddTensor({8});
+  const int32_t end = builder.AddSymInt();
+  builder.AddCall("aten.slice_copy.Tensor",
+                  {x, builder.AddInt(0), builder.AddInt(0), end, builder.AddInt(1), y});
+  builder.graph.inputs = {0, 2};
+  builder.graph.outputs = {1};
+  Result<Lowered> lowered = LowerOf(builder);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().message();
+  EXPECT_EQ(lowered->size_steps.size(), 1U);
+  const graph::Graph graph = GraphOf(builder);
+  EXPECT_EQ(graph.inputs.size(), 2U);  // the second one stands for its length
+}
+
+TEST(Lowering, ConvertsAtTheBorder) {
+  ProgramBuilder builder = Unary("aten.relu");
+  for (auto& value : builder.graph.values) {
+    value->value.AsTensor()->type = vk::ElementType::F16;
+    value->value.AsTensor()->outside = vk::ElementType::F32;
+  }
+  const graph::Graph graph = GraphOf(builder);
+  EXPECT_THAT(OpsOf(graph), ElementsAre("aten._to_copy", "aten.relu", "aten._to_copy"));
+}
+
+TEST(Lowering, GivesInputsBackAsTensorsOfTheirOwn) {
+  ProgramBuilder builder = Unary("aten.clone");
+  builder.graph.outputs = {1, 1, 0};
+  EXPECT_THAT(OpsOf(GraphOf(builder)),
+              ElementsAre("aten._to_copy", "aten._to_copy", "aten._to_copy"));
+}
+
+}  // namespace
+}  // namespace spirloom::delegate

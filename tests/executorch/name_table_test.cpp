@@ -1,0 +1,70 @@
+#include "integrations/executorch/names/name_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "tests/executorch/program_builder.h"
+
+namespace spirloom::delegate {
+namespace {
+
+std::vector<char> Bytes() {
+  std::ifstream file(SPIRLOOM_EXECUTORCH_NAMES, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(NameTable, FindsWhatSpecsSay) {
+  const NameTable names = AllNames();
+  const auto found = names.Find("et_vk.rms_norm");
+  ASSERT_EQ(found.size(), 1U);
+  const OpInfo& op = names.op(found[0]);
+  EXPECT_EQ(op.name, "aten.rms_norm");
+  EXPECT_EQ(op.args[1].name, "normalized_shape");
+  ASSERT_EQ(found[0].settings.size(), 1U);
+  EXPECT_EQ(found[0].settings[0].kind, SettingKind::kShapeOf);
+  EXPECT_EQ(found[0].settings[0].arg, 1U);
+  EXPECT_EQ(op.args[3].default_value, Constant(1.1920928955078125e-7));
+}
+
+TEST(NameTable, TellsCallsOfOneNameApart) {
+  const NameTable names = AllNames();
+  const auto found = names.Find("aten.convolution");
+  ASSERT_GE(found.size(), 4U);
+  for (const Service& service : found) EXPECT_TRUE(service.rank.has_value());
+}
+
+TEST(NameTable, KnowsNoOthers) {
+  EXPECT_TRUE(AllNames().Find("aten.no_such").empty());
+  EXPECT_EQ(AllNames().FindOp("aten.no_such"), nullptr);
+}
+
+TEST(NameTable, IsReadWhole) {
+  const std::vector<char> bytes = Bytes();
+  for (size_t size = 0; size < bytes.size(); size += size < 200 ? 1 : 97) {
+    EXPECT_FALSE(NameTable::Read(std::as_bytes(std::span(bytes).first(size))).ok()) << size;
+  }
+  std::vector<char> longer = bytes;
+  longer.push_back(0);
+  EXPECT_FALSE(NameTable::Read(std::as_bytes(std::span(longer))).ok());
+}
+
+TEST(NameTable, MayBeDamaged) {
+  std::mt19937 random(1);
+  const std::vector<char> bytes = Bytes();
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<char> damaged = bytes;
+    damaged[random() % damaged.size()] = static_cast<char>(random());
+    const auto names = NameTable::Read(std::as_bytes(std::span(damaged)));
+    if (!names.ok()) continue;
+    for (const Service& service : names->Find("aten.convolution")) {
+      EXPECT_FALSE(names->op(service).args.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spirloom::delegate

@@ -1,0 +1,100 @@
+"""ExecuTorch's programs: modules lowered by its own Vulkan partitioner, run by its own runtime."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import spirloom.executorch
+import torch
+from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime, Verification
+
+logging.getLogger().setLevel(logging.WARNING)
+
+Inputs = tuple[Any, ...]
+
+
+class Module(torch.nn.Module):  # type: ignore[misc]
+    """A function as a module."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
+
+
+class Lowered:
+    """A module as a program (.pte)."""
+
+    def __init__(
+        self, module: torch.nn.Module, inputs: Inputs, dynamic_shapes: Any = None, **options: Any
+    ) -> None:
+        exported = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
+        edge = to_edge_transform_and_lower(exported, partitioner=[VulkanPartitioner(options)])
+        self.manager = edge.to_executorch()
+        self.buffer = bytes(self.manager.buffer)
+
+    @property
+    def delegates(self) -> int:
+        """How many delegates it has."""
+        return len(self.manager.executorch_program.execution_plan[0].delegates)
+
+    @property
+    def kernels(self) -> list[str]:
+        """What ExecuTorch's own kernels compute."""
+        plan = self.manager.executorch_program.execution_plan[0]
+        return [operator.name for operator in plan.operators]
+
+    @property
+    def names(self) -> set[str]:
+        """What its delegates call."""
+        return names_in(self.buffer)
+
+
+def names_in(program: bytes) -> set[str]:
+    """The names of operators in the delegates' graphs, without `.default`."""
+    found = re.findall(
+        rb"(?:aten|et_vk|dim_order_ops)\.[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)?\0", program
+    )
+    return {name[:-1].decode().removesuffix(".default") for name in found}
+
+
+def load(program: bytes) -> Any:
+    """The method `forward`. RuntimeError with the delegate's message where it cannot be loaded."""
+    loaded = Runtime.get().load_program(program, verification=Verification.Minimal)
+    try:
+        method = loaded.load_method("forward")
+        method.program = loaded  # which holds the bytes
+        return method
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}: {spirloom.executorch.last_error()}") from None
+
+
+def run(method: Any, inputs: Inputs) -> Sequence[torch.Tensor]:
+    """What a method computes. RuntimeError as load()."""
+    try:
+        results: Sequence[torch.Tensor] = method.execute(list(inputs))
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}: {spirloom.executorch.last_error()}") from None
+    return results
+
+
+def check(module: torch.nn.Module, method: Any, inputs: Inputs, tolerance: float = 1e-5) -> None:
+    """The method computes what the module does."""
+    with torch.no_grad():
+        wanted = module(*inputs)
+    given = run(method, inputs)
+    all_wanted = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
+    assert len(given) == len(all_wanted)
+    for ours, theirs in zip(given, all_wanted, strict=True):
+        assert ours.dtype == theirs.dtype
+        assert ours.shape == theirs.shape
+        torch.testing.assert_close(
+            ours, theirs, rtol=tolerance, atol=tolerance, equal_nan=True, check_stride=False
+        )

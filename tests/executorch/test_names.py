@@ -1,0 +1,63 @@
+"""What the specs say of ExecuTorch's names agrees with PyTorch's schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from spirloom.aten import arg_for
+
+from codegen import Op, load_library
+from codegen.library import ROOT
+from codegen.spec import Exactly, ForeignName
+
+LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
+
+# What is bound otherwise than by place, on purpose: (name, argument of the schema).
+OTHERWISE = {
+    ("aten.full_like", "self"),  # its size is the result's
+    ("aten.ones_like", "self"),
+    ("aten.zeros_like", "self"),
+    ("aten.scalar_tensor", "s"),
+    ("aten.upsample_bilinear2d.vec", "output_size"),  # the result's
+    ("aten.upsample_nearest2d.vec", "output_size"),
+    ("aten.convolution", "output_padding"),  # says nothing unless it is transposed
+}
+
+
+def names() -> Iterator[tuple[Op, ForeignName]]:
+    for op in LIBRARY.ops.values():
+        for foreign in op.foreign:
+            if foreign.name.startswith("aten."):
+                yield op, foreign
+
+
+def schema_of(name: str) -> torch.FunctionSchema | None:
+    _, packet, *overload = name.split(".")
+    try:
+        found = getattr(getattr(torch.ops.aten, packet), overload[0] if overload else "default")
+    except AttributeError:
+        return None
+    schema: torch.FunctionSchema = found._schema
+    return schema
+
+
+@pytest.mark.parametrize(("op", "foreign"), list(names()), ids=lambda each: each.name)
+def test_arguments_bind_by_place(op: Op, foreign: ForeignName) -> None:
+    schema = schema_of(foreign.name)
+    if schema is None:
+        pytest.skip("PyTorch has no such overload")
+    for place, argument in enumerate(schema.arguments):
+        wanted = arg_for(op.args, place, argument.name)
+        given = foreign.places[place] if place < len(foreign.places) else None
+        if wanted is None or isinstance(given, (Exactly, tuple)):
+            continue
+        if (foreign.name, argument.name) in OTHERWISE or argument.name == "dtype":
+            continue
+        assert given == wanted.name, f"{argument.name} is {wanted.name}, not {given}"
+
+
+def test_every_name_of_pytorchs_exists() -> None:
+    missing = {foreign.name for _, foreign in names() if schema_of(foreign.name) is None}
+    assert not missing

@@ -1,0 +1,109 @@
+"""Whole programs: several delegates, sizes that vary, half floats, 64-bit numbers."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.export import Dim
+
+from tests.executorch.programs import Lowered, Module, check, load, run
+
+
+class Net(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.wise = torch.nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.last = torch.nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.norm(self.first(x)))
+        x = torch.nn.functional.relu6(self.wise(x)).mean([2, 3])
+        return torch.softmax(self.last(x), -1)
+
+
+def test_two_delegates_and_a_kernel_between() -> None:
+    net, x = Net(), torch.randn(1, 3, 16, 16)
+    program = Lowered(net, (x,))
+    assert program.delegates == 2
+    assert program.kernels == ["aten::mean"]
+    method = load(program.buffer)
+    for _ in range(3):
+        check(net, method, (torch.randn(1, 3, 16, 16),))
+
+
+def test_two_programs_at_once() -> None:
+    first, second = Net(), Net()
+    methods = [load(Lowered(net, (torch.randn(1, 3, 8, 8),)).buffer) for net in (first, second)]
+    for _ in range(2):
+        for net, method in zip((first, second), methods, strict=True):
+            check(net, method, (torch.randn(1, 3, 8, 8),))
+
+
+def test_half_floats() -> None:
+    net, x = Net(), torch.randn(1, 3, 16, 16)
+    check(net, load(Lowered(net, (x,), force_fp16=True).buffer), (x,), 1e-2)
+
+
+class Mlp(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(6, 10)
+        self.last = torch.nn.Linear(10, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(torch.nn.functional.gelu(self.first(x), approximate="tanh")).sigmoid()
+
+
+def test_sizes_vary() -> None:
+    net = Mlp()
+    shapes = ({0: Dim("batch", min=1, max=9)},)
+    program = Lowered(net, (torch.randn(5, 6),), shapes, require_dynamic_shapes=True)
+    assert program.delegates == 1
+    method = load(program.buffer)
+    for batch in (5, 9, 1, 2, 9, 5):
+        check(net, method, (torch.randn(batch, 6),))
+
+
+def test_sizes_of_two_inputs_vary() -> None:
+    function = Module(lambda a, b: (torch.cat([a, b], 1) * 2.0, a + 1.0))
+    sizes = {1: Dim("a", min=2, max=8)}, {1: Dim("b", min=2, max=6)}
+    inputs = torch.randn(2, 4), torch.randn(2, 5)
+    method = load(Lowered(function, inputs, (sizes,), require_dynamic_shapes=True).buffer)
+    for a, b in ((4, 5), (8, 6), (2, 2), (3, 6)):
+        check(function, method, (torch.randn(2, a), torch.randn(2, b)))
+
+
+def test_sizes_are_computed() -> None:
+    function = Module(lambda x: (x.reshape(x.shape[0] * x.shape[1], 4) + 1.0).abs())
+    sizes = ({0: Dim("n", min=2, max=6), 1: Dim("m", min=2, max=7)},)
+    method = load(Lowered(function, (torch.randn(3, 5, 4),), (sizes,)).buffer)
+    for n, m in ((3, 5), (6, 7), (2, 2), (5, 3)):
+        check(function, method, (torch.randn(n, m, 4),))
+
+
+class Lookup(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(10, 4)
+
+    def forward(self, indices: torch.Tensor) -> torch.Tensor:
+        return self.table(indices) * 2.0
+
+
+def test_64_bit_indices() -> None:
+    net = Lookup()
+    indices = torch.tensor([[0, 9, 3], [1, 1, 7]])
+    program = Lowered(net, (indices,))
+    assert program.delegates == 1
+    method = load(program.buffer)
+    check(net, method, (indices,))
+    with pytest.raises(RuntimeError, match=r"Element 0 \(4294967296\) of an int64 tensor exceeds"):
+        run(method, (torch.full((2, 3), 1 << 32),))
+
+
+def test_an_input_comes_back() -> None:
+    function = Module(lambda x, y: (x + y, y.clone()))
+    inputs = torch.randn(3, 4), torch.randn(3, 4)
+    check(function, load(Lowered(function, inputs).buffer), inputs)

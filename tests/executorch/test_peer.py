@@ -1,0 +1,39 @@
+"""ExecuTorch's own tests of its Vulkan delegate, from the wheel, with Spirloom as that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import executorch
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TESTS = Path(next(iter(executorch.__path__))) / "backends/vulkan/test/test_vulkan_delegate.py"
+
+
+def expected_failures() -> dict[str, str]:
+    """Test → why it does not pass."""
+    lines = (HERE / "peer_failures.txt").read_text(encoding="utf-8").splitlines()
+    rows = (line.split(maxsplit=1) for line in lines if not line.startswith("#"))
+    return {row[0]: row[1] for row in rows}
+
+
+def test_delegate(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--peer"):
+        pytest.skip("--peer is not given")
+    program = "import spirloom.executorch, pytest, sys; sys.exit(pytest.main())"
+    arguments = ["-q", "-rfE", "--tb=no", "-c", "/dev/null", "-p", "no:cacheprovider", str(TESTS)]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=HERE.parent.parent,
+    )
+    rows = [line.split() for line in done.stdout.splitlines()]
+    bad = [row[1] for row in rows if len(row) > 1 and row[0] in ("FAILED", "ERROR")]
+    failed = {name.rpartition("::")[2] for name in bad}
+    assert "passed" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert failed == expected_failures().keys()
