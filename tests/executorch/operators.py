@@ -99,7 +99,7 @@ _IMAGES: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
-class _Batch(torch.nn.Module):
+class _Batch(torch.nn.Module):  # type: ignore[misc]
     """Kept as it is: what follows a convolution is folded into it."""
 
     def __init__(self) -> None:

@@ -90,7 +90,7 @@ def check(module: torch.nn.Module, method: Any, inputs: Inputs, tolerance: float
     with torch.no_grad():
         wanted = module(*inputs)
     given = run(method, inputs)
-    all_wanted = wanted if isinstance(wanted, (tuple, list)) else (wanted,)
+    all_wanted = wanted if isinstance(wanted, tuple | list) else (wanted,)
     assert len(given) == len(all_wanted)
     for ours, theirs in zip(given, all_wanted, strict=True):
         assert ours.dtype == theirs.dtype

@@ -144,10 +144,8 @@ def test_with_and_without_what_it_knows(
     assert {node.op for node in plain.nodes} - {node.op for node in simple.nodes} == {"aten.expand"}
     torch.manual_seed(5)
     given = {tensor.name: torch.randn(tensor.shape) for tensor in simple.inputs}
-    expected, _ = torch.nn.functional._scaled_dot_product_attention(
-        given["query"], *(given[n].expand(-1, HEADS, -1, -1) for n in ("key", "value")),
-        is_causal=True,
-    )  # fmt: skip
+    expanded = (given[n].expand(-1, HEADS, -1, -1) for n in ("key", "value"))
+    expected = attention(given["query"], *expanded, is_causal=True)
     arrays = {name: values.numpy() for name, values in given.items()}
     device = Device(spirloom_run, tmp_path)
     for graph in (plain, simple):

@@ -75,4 +75,4 @@ def test_options_of_onnx_models(tmp_path: Path) -> None:
     path = saved(nn.ReLU(), False, tmp_path)
     done = partition(path, "--shape", "x=1,2")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "--shape and --fix are for ONNX models" in done.stderr
+    assert "--shape is for ONNX models" in done.stderr

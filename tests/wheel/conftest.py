@@ -17,10 +17,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--wheel", type=Path, help="the wheel; made by ./dev wheel unless given")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "xdist_group(name): tests for one of several processes")
-
-
 @pytest.fixture(scope="session")
 def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     given: Path | None = request.config.getoption("--wheel")

@@ -16,9 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-# One wheel is built, so one process has these.
-pytestmark = pytest.mark.xdist_group("wheel")
-
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples/digits"
 READ = """
