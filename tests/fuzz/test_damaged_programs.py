@@ -61,7 +61,13 @@ def other_elements(module: Graph) -> None:
 
 def other_rank(module: Graph) -> None:
     name = result(node(module, "aten.eye"))
-    module["graph"]["tensor_values"][name]["sizes"].append({"as_int": 1})
+    for key in ("sizes", "strides"):
+        module["graph"]["tensor_values"][name][key].append({"as_int": 1})
+
+
+def no_stride(module: Graph) -> None:
+    name = result(node(module, "aten.eye"))
+    module["graph"]["tensor_values"][name]["strides"].pop()
 
 
 def no_argument(module: Graph) -> None:
@@ -91,6 +97,7 @@ def a_number_in_place_of_rows(module: Graph) -> None:
         ("decoder", negative_size, r"impossible shape \[-2, 4\]"),
         ("in_place", other_elements, "has not the elements"),
         ("in_place", other_rank, "has not 2 dimensions"),
+        ("in_place", no_stride, "has 2 sizes and 1 strides"),
         ("convolutions", a_number_in_place_of_rows, "has no dimension 0"),
         ("in_place", no_argument, "aten.repeat"),
         ("in_place", a_tensor_for_numbers, "aten.repeat"),

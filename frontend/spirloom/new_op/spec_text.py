@@ -48,7 +48,7 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
             yield from _args(target, template, old)
         case "args", Mapping() if target.added:
             pass
-        case "also", _:
+        case "also" | "executorch", _:
             pass  # the calls that the old operator computes
         case "reference", _:
             yield f"# TODO: write reference/{target.stem}.py; a short one may stand here instead"
