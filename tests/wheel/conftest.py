@@ -46,3 +46,10 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def importing(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """With what importing ONNX needs."""
     return make_environment(tmp_path_factory.mktemp("onnx") / "venv", f"{wheel}[onnx]")
+
+
+@pytest.fixture(scope="session")
+def reading(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With what reading an exported program takes, without PyTorch."""
+    folder = tmp_path_factory.mktemp("reading") / "venv"
+    return make_environment(folder, str(wheel), "flatbuffers")

@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples/digits"
+ARCHIVE = ROOT / "tests/fuzz/corpus/torch_import/convolutions.pt2"
 READ = """
 import sys
 import numpy as np
@@ -102,6 +103,12 @@ def test_the_commands(bare: Path, importing: Path, graph: Path, tmp_path: Path) 
         tmp_path, bare / "spirloom", "import", DIGITS / "digits.onnx", "-o", "x.slg", code=1
     )
     assert "pip install 'spirloom[onnx]'" in said
+
+
+def test_an_exported_program_needs_neither_pytorch_nor_onnx(reading: Path, tmp_path: Path) -> None:
+    said = call(tmp_path, reading / "spirloom", "import", ARCHIVE, "-o", "net.slg")
+    assert said.startswith("net.slg: ")
+    assert "go to the device" in call(tmp_path, reading / "spirloom", "partition", ARCHIVE)
 
 
 def test_doctor(bare: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from codegen.regular_file import writable
 from spirloom.commands.model_options import (
     add_model_options,
     archive_options,
+    check_options,
     fixed_of,
     shapes_of,
     symbols_of,
@@ -85,20 +86,38 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom import graph_file
     from spirloom.inspect import summary
     from spirloom.ir import Storage
-    from spirloom.onnx.importer import import_model
     from spirloom.ops import OpLibrary
-    from spirloom.passes import OPTIMIZATIONS, optimize
+    from spirloom.passes import OPTIMIZATIONS
     from spirloom.progress import Progress
     from spirloom.torch.archive import is_archive
-    from spirloom.varying.generalize import generalize
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
-    shapes = shapes_of(arguments)
-    symbols = symbols_of(arguments)
-    fixed = fixed_of(arguments.fix)
-    _check_output(arguments.model, arguments.output)
+    check_options(arguments)
+    _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
+    read = _import_archive if is_archive(arguments.model) else _import_onnx
+    with Progress(str(arguments.model)) as progress:
+        graph = read(arguments, library, skipped, storage, progress)
+        progress("writing")
+        graph_file.save(graph, arguments.output, arguments.external_data)
+    print(f"{arguments.output}: {summary(graph)}")
+    return 0
+
+
+def _import_onnx(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> Graph:
+    """The graph of an ONNX model."""
+    from spirloom.onnx.importer import import_model
+    from spirloom.passes import optimize
+    from spirloom.varying.generalize import generalize
+
+    shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
 
     def make(sizes: Mapping[str, int]) -> Graph:
         sized = replace(shapes, dims={**shapes.dims, **sizes})
@@ -109,22 +128,15 @@ def run(arguments: argparse.Namespace) -> int:
             fixed,
             arguments.float64_as_float32,
             max(arguments.constants_limit, 0) << 20,
-            progress,
+            report,
         )
-        optimize(graph, library, fp16=arguments.fp16, skip=skipped, report=progress)
+        optimize(graph, library, fp16=arguments.fp16, skip=skipped, report=report)
         for tensor in graph.tensors():
             tensor.storage = storage
         return graph
 
-    with Progress(str(arguments.model)) as progress:
-        if is_archive(arguments.model):
-            graph = _import_archive(arguments, library, skipped, storage, progress)
-        else:
-            graph = generalize(make, symbols, library) if symbols else make({})
-        progress("writing")
-        graph_file.save(graph, arguments.output, arguments.external_data)
-    print(f"{arguments.output}: {summary(graph)}")
-    return 0
+    symbols = symbols_of(arguments)
+    return generalize(make, symbols, library) if symbols else make({})
 
 
 def _import_archive(
@@ -144,8 +156,10 @@ def _import_archive(
     return build(read_archive(arguments.model), library, options, storage, report)
 
 
-def _check_output(model: Path, output: Path) -> None:
+def _check_files(model: Path, output: Path) -> None:
     """Refuses, before the work of importing, what cannot be written or would destroy the model."""
+    if not model.exists():
+        raise ImportFailure(f"Cannot read {model}: No such file or directory.")
     if output.is_dir():
         raise ImportFailure(f"{output} is a folder; -o wants the name of the file to write.")
     if not output.parent.is_dir():

@@ -67,6 +67,14 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_options(arguments: argparse.Namespace) -> None:
+    """Refuses what is not written as it should be, before any file is read."""
+    _dims(arguments)
+    _ranges(arguments)
+    _inputs(arguments)
+    symbols_of(arguments)
+
+
 def archive_options(arguments: argparse.Namespace) -> Options:
     """What is said of an archive of torch.export.save."""
     from spirloom.torch.options import Options
@@ -76,11 +84,10 @@ def archive_options(arguments: argparse.Namespace) -> Options:
             "--shape is for ONNX models; an exported program has the sizes that it was exported "
             "with, but for those that --dim chooses."
         )
-    shapes = shapes_of(arguments)
     return Options(
-        sizes=shapes.dims,
+        sizes=_dims(arguments),
         symbols={symbol.name: symbol for symbol in symbols_of(arguments)},
-        ranges=shapes.ranges,
+        ranges=_ranges(arguments),
         float64_as_float32=arguments.float64_as_float32,
         constants_limit=max(arguments.constants_limit, 0) << 20,
         fixed=fixed_of(arguments.fix),
@@ -88,18 +95,28 @@ def archive_options(arguments: argparse.Namespace) -> Options:
 
 
 def shapes_of(arguments: argparse.Namespace) -> Shapes:
-    """What is said of inputs: fixed sizes, shapes, bounds."""
+    """What is said of inputs of an ONNX model: fixed sizes, shapes, bounds."""
     from spirloom.onnx.inputs import Shapes
 
+    return Shapes(_dims(arguments), _inputs(arguments), _ranges(arguments))
+
+
+def _dims(arguments: argparse.Namespace) -> dict[str, int]:
     dims = {
         name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim) if ".." not in text
     }
-    inputs = {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}
     for name, sizes in dims.items():
         if len(sizes) != 1:
             raise ImportFailure(f"--dim {name} wants one number, not {len(sizes)}.")
-    ranges = {name: _range(text) for name, text in map(_pair, arguments.range)}
-    return Shapes({name: sizes[0] for name, sizes in dims.items()}, inputs, ranges)
+    return {name: sizes[0] for name, sizes in dims.items()}
+
+
+def _inputs(arguments: argparse.Namespace) -> dict[str, tuple[int, ...]]:
+    return {name: _sizes(text, "--shape") for name, text in map(_pair, arguments.shape)}
+
+
+def _ranges(arguments: argparse.Namespace) -> dict[str, Interval]:
+    return {name: _range(text) for name, text in map(_pair, arguments.range)}
 
 
 def symbols_of(arguments: argparse.Namespace) -> list[Symbol]:
