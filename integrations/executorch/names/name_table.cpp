@@ -143,8 +143,9 @@ Result<NameTable> NameTable::Read(std::span<const std::byte> bytes) {
 }
 
 std::span<const Service> NameTable::Find(std::string_view name) const {
-  const auto found = std::ranges::equal_range(services_, name, {}, &Service::name);
-  return {found.begin(), found.end()};
+  const auto first = std::ranges::lower_bound(services_, name, {}, &Service::name);
+  const auto last = std::ranges::upper_bound(services_, name, {}, &Service::name);
+  return {first, last};
 }
 
 const OpInfo* NameTable::FindOp(std::string_view name) const {
