@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Node
+from spirloom.partition.groups import Access, pattern_groups
 from spirloom.passes import OPTIMIZATIONS
 from spirloom.torch.importer import names_of
 from spirloom.torch.program import Call, Input, Kind, Program, Ref
@@ -43,25 +45,16 @@ def groups_of(
 
     This optimises the survey's graph, which is of no use after that.
     """
-    readers: dict[str, list[int]] = {}
-    for i, call in enumerate(program.calls):
-        for name in reads_of(call):
-            readers.setdefault(name, []).append(i)
-    stay = {name for name, at in readers.items() if any(found.reasons[i] for i in at)}
-    needed = [*outputs_of(program, found), *sorted(stay)]
-    graph = found.graph
-    graph.outputs = list(dict.fromkeys(found.tensors[n] for n in needed if n in found.tensors))
-    made = {tensor for node in graph.nodes for tensor in node.outputs}
-    for name, rewrite in OPTIMIZATIONS.items():
-        if name not in skip:
-            rewrite(graph, library)
-    gone = made - set(graph.tensors())
-    return tuple(
-        (i, *readers[name])
-        for i, call in enumerate(program.calls)
-        for name in names_of(call)
-        if not found.reasons[i] and name in readers and found.tensors.get(name) in gone
-    )
+    stays = map(bool, found.reasons)
+    pairs = zip(program.calls, stays, strict=True)
+    calls = [Access(reads_of(call), names_of(call), stay) for call, stay in pairs]
+
+    def optimize(graph: Graph) -> None:
+        for name, rewrite in OPTIMIZATIONS.items():
+            if name not in skip:
+                rewrite(graph, library)
+
+    return pattern_groups(calls, outputs_of(program, found), found.graph, found.tensors, optimize)
 
 
 def is_inlined(call: Call, found: Survey) -> bool:

@@ -27,8 +27,9 @@ from spirloom.torch.program import (
 from spirloom.torch.size_of import SizeOf
 from spirloom.torch.weights import from_bfloat16
 
-_WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
-_MUTATIONS = ("BUFFER_MUTATION", "USER_INPUT_MUTATION", "PARAMETER_MUTATION")
+# The kinds of inputs and outputs that torch.export tells apart, as far as they matter here.
+WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
+MUTATIONS = ("BUFFER_MUTATION", "USER_INPUT_MUTATION", "PARAMETER_MUTATION")
 
 
 def read_exported(exported: Any) -> Program:
@@ -80,7 +81,7 @@ class TensorWeights(Mapping[str, Array]):
 
 def _input(spec: Any) -> Input:
     kind = spec.kind.name
-    if kind in _WEIGHTS:
+    if kind in WEIGHTS:
         return Input(spec.arg.name, Kind.WEIGHT, spec.target)
     if kind != "USER_INPUT":
         return Input("", Kind.OTHER, kind.lower())
@@ -96,7 +97,7 @@ def _outputs(exported: Any) -> tuple[tuple[Given, ...], tuple[str, ...]]:
         kind = spec.kind.name
         if kind == "USER_OUTPUT":
             outputs.append(spec.arg.value if hasattr(spec.arg, "value") else Ref(spec.arg.name))
-        elif kind in _MUTATIONS:
+        elif kind in MUTATIONS:
             mutated.append(spec.target)
         elif kind != "TOKEN":
             raise ImportFailure(f"The program gives a {kind.lower()}; only outputs are supported.")

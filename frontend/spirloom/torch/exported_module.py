@@ -10,7 +10,7 @@ from spirloom.partition import Report
 from spirloom.sizes import Symbol
 from spirloom.torch.built import Built, CannotVary, Setting, build
 from spirloom.torch.execution import Execution
-from spirloom.torch.exported import meta_of, range_of
+from spirloom.torch.exported import MUTATIONS, WEIGHTS, meta_of, range_of
 from spirloom.torch.frozen import Frozen
 from spirloom.torch.in_process import decompose
 from spirloom.torch.program import Range
@@ -19,9 +19,6 @@ from spirloom.torch.survey import survey
 from spirloom.torch.traced import read_traced, sizes_of
 
 log = logging.getLogger("spirloom")
-
-_WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
-_WRITES = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
 
 
 class ExportedModule:
@@ -34,14 +31,14 @@ class ExportedModule:
         self.writes = {
             at: spec.target
             for at, spec in enumerate(signature.output_specs)
-            if spec.kind.name in _WRITES
+            if spec.kind.name in MUTATIONS
         }
         self.inputs = signature.input_specs
         self.tensors = {**self.exported.state_dict, **self.exported.constants}
         self.weights = {
             spec.arg.name: self.tensors[spec.target]
             for spec in self.inputs
-            if spec.kind.name in _WEIGHTS and spec.target not in self.writes.values()
+            if spec.kind.name in WEIGHTS and spec.target not in self.writes.values()
         }
         self.traced = read_traced(self.exported.graph_module, self.weights)
         self._varying: tuple[Frozen, Built] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 from math import prod
 
 from onnx import ModelProto, NodeProto, TypeProto
@@ -10,11 +11,12 @@ from onnx import ModelProto, NodeProto, TypeProto
 from spirloom.onnx.functions import used_names
 from spirloom.onnx.inputs import own_inputs
 from spirloom.onnx.parts.found import Sorted, key_of
-from spirloom.onnx.parts.groups import groups_of
 from spirloom.onnx.parts.types import dtype_of, sizes_of
 from spirloom.onnx.table import converter_name
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Node, work_of
+from spirloom.partition.groups import Access, pattern_groups
+from spirloom.passes import optimize
 
 # Where torch.onnx writes the modules that a node is in, the innermost before the node's own name.
 _SCOPES = "pkg.torch.onnx.name_scopes"
@@ -28,8 +30,18 @@ def network_of(model: ModelProto, found: Sorted, library: OpLibrary) -> Network:
     nodes = [_node(node, found, library, made | set(inputs)) for node in model.graph.node]
     computed = [n for n in dict.fromkeys(outputs) if n in made and n not in found.constants]
     sizes = {name: size_of(kind) for name, kind in found.types.items()}
-    groups = groups_of(nodes, computed, found, library) if found.stays else ()
+    groups = _groups(nodes, computed, found, library) if found.stays else ()
     return Network(tuple(nodes), inputs, tuple(computed), sizes, groups)
+
+
+def _groups(
+    nodes: Sequence[Node], outputs: Iterable[str], found: Sorted, library: OpLibrary
+) -> tuple[tuple[int, ...], ...]:
+    """The nodes that belong to one recognised pattern. The graph of what was found is changed."""
+    calls = [Access(node.reads, node.writes, bool(node.reason)) for node in nodes]
+    return pattern_groups(
+        calls, outputs, found.graph, found.tensors, lambda graph: optimize(graph, library)
+    )
 
 
 def size_of(kind: TypeProto) -> int:
