@@ -91,13 +91,14 @@ def check_guarded() -> bool:
     """Every case of every operator with guard bytes around its tensors."""
     shards = os.cpu_count() or 1
     program = ROOT / "build" / "release" / "bin" / "op_tests"
-    command = [program, "--gtest_brief=1", "--gtest_filter=Guarded.*"]
+    command = [str(program), "--gtest_brief=1", "--gtest_filter=Guarded.*"]
     settings = os.environ | {"GALLIVM_PERF": "nopt", "GTEST_TOTAL_SHARDS": str(shards)}
     running = [
         subprocess.Popen(command, cwd=ROOT, env=settings | {"GTEST_SHARD_INDEX": str(shard)})
         for shard in range(shards)
     ]
-    return not any([process.wait() for process in running])
+    results = [process.wait() for process in running]
+    return not any(results)
 
 
 def check_faults() -> bool:
