@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from spirloom.errors import SpirloomError
+from spirloom.errors import ImportFailure, SpirloomError
 from spirloom.executorch.options import CompileOptions
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
@@ -12,7 +14,8 @@ from spirloom.sizes import Symbol
 from spirloom.torch.build import build, symbols_of
 from spirloom.torch.importer import node_name
 from spirloom.torch.options import Options
-from spirloom.torch.program import Program
+from spirloom.torch.program import Kind, Program
+from spirloom.torch.size_of import SizeOf
 
 
 def graph_of(program: Program, library: OpLibrary, options: CompileOptions) -> tuple[Graph, str]:
@@ -22,16 +25,41 @@ def graph_of(program: Program, library: OpLibrary, options: CompileOptions) -> t
     """
     _, symbols = symbols_of(program, Options())
     names = [given.name for given in program.inputs if given.name in program.metas]
-    ranges = options.intervals(names)
+    chosen = Options(ranges=options.intervals(names), fp16=options.force_fp16)
+
+    def made(**sizes: Any) -> Graph:
+        return build(program, library, replace(chosen, **sizes), options.fixed_storage)
+
+    if not symbols:
+        return made(), ""
     try:
-        chosen = Options(ranges=ranges, fp16=options.force_fp16)
-        return build(program, library, chosen, options.fixed_storage), ""
+        _check_told(program, symbols)
+        return _varying(made, symbols), ""
     except SpirloomError as error:
-        if options.require_dynamic_shapes or not symbols:
+        if options.require_dynamic_shapes:
             raise
-        why = str(error)
-    chosen = Options(sizes=_greatest(symbols), ranges=ranges, fp16=options.force_fp16)
-    return build(program, library, chosen, options.fixed_storage), why
+        return made(sizes={s.name: s.greatest for s in symbols}), str(error)
+
+
+def _varying(made: Callable[..., Graph], symbols: Sequence[Symbol]) -> Graph:
+    """From size 1 on, where that goes: torch says 2 where it saw no difference."""
+    wider = {s.name: Symbol(s.name, 1 if s.least == 2 else s.least, s.greatest) for s in symbols}
+    try:
+        return made(symbols=wider)
+    except SpirloomError:
+        if list(wider.values()) == list(symbols):
+            raise
+        return made()
+
+
+def _check_told(program: Program, symbols: Sequence[Symbol]) -> None:
+    """A delegate learns sizes from its inputs: each is a dimension of one."""
+    shapes = [program.metas[i.name].shape for i in program.inputs if i.name in program.metas
+              and i.kind is Kind.USER]  # fmt: skip
+    told = {size.symbol() for shape in shapes for size in shape if isinstance(size, SizeOf)}
+    for symbol in symbols:
+        if symbol.name not in told:
+            raise ImportFailure(f"no dimension of its inputs is the size {symbol.name} by itself")
 
 
 def names_in(program: Program) -> list[str]:
@@ -39,6 +67,3 @@ def names_in(program: Program) -> list[str]:
     modules = [call.module for call in program.calls]
     return [node_name(call, modules) for call in program.calls]
 
-
-def _greatest(symbols: Sequence[Symbol]) -> dict[str, int]:
-    return {symbol.name: symbol.greatest for symbol in symbols}

@@ -13,6 +13,7 @@ from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Plan, Segment, Side
 from spirloom.torch.build import symbols_of
+from spirloom.torch.constant_inputs import check_names
 from spirloom.torch.described import described
 from spirloom.torch.exported import size_of
 from spirloom.torch.importer import names_of
@@ -45,6 +46,7 @@ def place(exported: Any, library: OpLibrary, options: CompileOptions, build: boo
     fixed, symbols = symbols_of(program, Options())
     sizes = fixed | {symbol.name: symbol.greatest for symbol in symbols}
     names = [given.name for given in program.inputs if given.name in program.metas]
+    check_names("range", options.ranges, set(names))
     chosen = Options(ranges=options.intervals(names), fp16=options.force_fp16)
     limits = Limits(options.buffer_limit, "the device")
     found = survey(program, library, chosen, sizes, limits)
@@ -73,7 +75,8 @@ def _network(
     groups: tuple[tuple[int, ...], ...],
     refused: Mapping[int, str],
 ) -> Network:
-    """As ExecuTorch runs it: who reads a value that is known all the same waits for it."""
+    """As ExecuTorch runs it: who reads a value that is known all the same waits for it, and what
+    only looks at memory in another way copies it: that goes where its neighbours are."""
     network = described(program, found, sizes, groups, refused)
     weights = {given.name for given in program.inputs} - set(network.inputs)
     nodes = []
@@ -81,7 +84,8 @@ def _network(
         reads = tuple(name for name in dict.fromkeys(reads_of(call)) if name not in weights)
         is_size = not any(name in program.metas for name in names_of(call))
         reason = _SIZE if is_size else node.reason
-        nodes.append(replace(node, reads=reads, known=False, reason=reason))
+        nbytes = max(node.nbytes, 1.0)
+        nodes.append(replace(node, reads=reads, known=False, reason=reason, nbytes=nbytes))
     written = {name for node in nodes for name in node.writes}
     outputs = [given.name for given in program.outputs if isinstance(given, Ref)]
     return replace(

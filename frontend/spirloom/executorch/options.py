@@ -24,8 +24,8 @@ class CompileOptions:
     """Options of `SpirloomPartitioner`.
 
     force_fp16              what lies between inputs and outputs is float16
-    require_dynamic_shapes  only what can take every size goes to the device; else a delegate that
-                            cannot takes the greatest sizes alone, and refuses others when it runs
+    require_dynamic_shapes  what cannot take every size stays; if False, a delegate of it takes the
+                            greatest sizes alone, and refuses others when it runs
     storage                 of all tensors: "buffer", "texture3d" or "texture2d"; "auto": by device
     ranges                  the numbers between which int64 inputs of the program lie, by name
     buffer_limit            how many bytes one buffer of the device holds
@@ -37,7 +37,7 @@ class CompileOptions:
     """
 
     force_fp16: bool = False
-    require_dynamic_shapes: bool = False
+    require_dynamic_shapes: bool = True
     storage: str = "auto"
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     buffer_limit: int = LEAST_BUFFER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,10 +12,12 @@ from executorch.exir.backend.utils import tag_constant_data
 
 from spirloom.executorch.backend import CompileSpec, ExportedProgram, SpirloomBackend
 from spirloom.executorch.capability import Placement, place
+from spirloom.executorch.edge import operator_name
 from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
 from spirloom.torch.coverage import handles
 from spirloom.torch.exported import is_part
+from spirloom.torch.module_paths import module_path
 
 log = logging.getLogger("spirloom.executorch")
 
@@ -56,9 +58,16 @@ class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
             tags[tag] = self.delegation_spec
             for tagged in (node, *(user for user in node.users if is_part(user))):
                 tagged.meta["delegation_tag"] = tag
-        _tell(placement)
+        self._tell(placement)
         tag_constant_data(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
+
+    def _tell(self, placement: Placement) -> None:
+        for node, reason in placement.staying.items():
+            operator = operator_name(node.target, self._library)
+            log.info("%s (%s)%s stays: %s", node.name, operator, _place(node), reason)
+        count = len(set(placement.segments.values()))
+        log.info("%d nodes go to the device in %d delegates", len(placement.segments), count)
 
     def _whole(self, ep: ExportedProgram) -> list[Any]:
         """Nothing of a program of the edge dialect, which has been taken apart before."""
@@ -79,21 +88,13 @@ class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
 
     def _may_stay_whole(self, op: Any) -> bool:
         """Not what writes its arguments, or gives views of them: the edge dialect has none."""
-        from spirloom.executorch.edge import operator_name
-
         schema = op._schema
         aliases = any(value.alias_info is not None
                       for value in (*schema.returns, *schema.arguments))  # fmt: skip
         return not aliases and handles(operator_name(op, self._library), self._library)
 
 
-def _tell(placement: Placement) -> None:
-    for node, reason in placement.staying.items():
-        log.info("%s (%s) stays%s: %s", node.name, node.target, _place(node), reason)
-    count = len(set(placement.segments.values()))
-    log.info("%d nodes go to the device in %d delegates", len(placement.segments), count)
-
-
 def _place(node: Any) -> str:
-    stack: Sequence[tuple[str, Any]] = list((node.meta.get("nn_module_stack") or {}).values())
-    return f" ({stack[-1][0]})" if stack and stack[-1][0] else ""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = module_path([path for path, _ in stack.values()])
+    return f" in {path}" if path else ""
