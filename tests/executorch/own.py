@@ -11,6 +11,12 @@ from spirloom.executorch import SpirloomPartitioner
 from tests.executorch.programs import Inputs, Lowered
 
 
+def lowered(exported: Any, **options: Any) -> Any:
+    """An exported program with delegates of Spirloom's."""
+    with torch.no_grad():
+        return to_edge_transform_and_lower(exported, partitioner=[SpirloomPartitioner(options)])
+
+
 class Own(Lowered):
     """A module as a program (.pte) whose delegates are Spirloom's."""
 
@@ -19,10 +25,7 @@ class Own(Lowered):
     ) -> None:
         with torch.no_grad():
             exported = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
-            edge = to_edge_transform_and_lower(
-                exported, partitioner=[SpirloomPartitioner(options)]
-            )
-            self.manager = edge.to_executorch()
+            self.manager = lowered(exported, **options).to_executorch()
         self.buffer = bytes(self.manager.buffer)
 
     @property

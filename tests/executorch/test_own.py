@@ -222,3 +222,15 @@ def test_a_compile_spec_that_is_unknown() -> None:
     assert program.count(b"storage\0") == 1
     with pytest.raises(RuntimeError, match="The compile option 'storagf' is not known"):
         load(program.replace(b"storage\0", b"storagf\0"))
+
+
+def test_numbers_of_the_code_are_known() -> None:
+    """ExecuTorch gives partitioners tensors without data; what they hold says what goes."""
+
+    def compute(x: torch.Tensor) -> torch.Tensor:
+        return (x % 100) * 20_000_000
+
+    module, x = Module(compute), torch.tensor([5, 123456])
+    program = Own(module, (x,))
+    assert program.delegates == 1
+    check(module, load(program.buffer), (x,))

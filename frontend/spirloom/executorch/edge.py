@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from spirloom.ir import Array
+from spirloom.executorch.weights import PartitionWeights
 from spirloom.ops import OpLibrary
 from spirloom.torch.archived_calls import target_name
 from spirloom.torch.coverage import handles
-from spirloom.torch.exported import TensorWeights, call_of, is_part, meta_of, range_of, size_of
-from spirloom.torch.exported import WEIGHTS, is_tensor  # isort: skip
+from spirloom.torch.exported import (
+    WEIGHTS,
+    call_of,
+    is_part,
+    is_tensor,
+    meta_of,
+    range_of,
+    size_of,
+)
 from spirloom.torch.program import Argument, Call, Given, Input, Kind, Program, Ref
 from spirloom.torch.size_of import SizeOf
 
@@ -26,10 +31,7 @@ _DIM_ORDER = {
 
 
 def read_edge(exported: Any, library: OpLibrary) -> Program:
-    """The program of an ExportedProgram of ExecuTorch's, or of torch's.
-
-    Tensors without data, which partitioners are given in place of weights, are ones or zeros.
-    """
+    """The program of an ExportedProgram of ExecuTorch's, or of torch's."""
     import torch
 
     nodes = list(exported.graph.nodes)
@@ -42,7 +44,7 @@ def read_edge(exported: Any, library: OpLibrary) -> Program:
         calls=tuple(edge_call(node, library) for node in calls_of(exported)),
         metas={n.name: meta_of(n.meta["val"]) for n in nodes if n.op != "output" and is_tensor(n)},
         symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
-        weights=_Weights({**exported.state_dict, **exported.constants}),
+        weights=PartitionWeights({**exported.state_dict, **exported.constants}),
         mutated=tuple(spec.target for spec in specs if spec.kind.name in _MUTATED),
         version=str(torch.__version__).partition("+")[0],
     )
@@ -104,19 +106,6 @@ def _input(spec: Any, numbers: Mapping[str, int | SizeOf]) -> Input:
 def _output(argument: Any) -> Given:
     value: Given = getattr(argument, "value", None)
     return Ref(argument.name) if getattr(argument, "name", "") else value
-
-
-class _Weights(TensorWeights):
-    def __getitem__(self, name: str) -> Array:
-        from torch._subclasses import FakeTensor
-
-        tensor = self._tensors[name]
-        if not isinstance(tensor, FakeTensor):
-            return super().__getitem__(name)
-        # Ones can be divided by; of whole numbers zeros are places that every table has.
-        dtype = str(tensor.dtype).removeprefix("torch.").replace("bfloat16", "float32")
-        number = np.ones((), dtype) if tensor.is_floating_point() else np.zeros((), dtype)
-        return np.broadcast_to(number, tuple(tensor.shape))
 
 
 def part_of(program: Program, nodes: tuple[int, ...], takes: tuple[str, ...],
