@@ -19,8 +19,8 @@ ENVIRONMENT = ROOT / "build/wheel-env"
 REQUIRED = ("scikit-build-core==0.11.6", "jinja2==3.1.6", "pyyaml==6.0.3", "wheel==0.45.1")
 MOST_BYTES = 8 << 20
 
-# What manylinux wheels may link, as far as it concerns us: glibc's own, and what unwinds. ExecuTorch's
-# library is that of its wheel, which whoever loads its backend has.
+# What manylinux wheels may link, as far as it concerns us: glibc's own, and what unwinds.
+# ExecuTorch's library is that of its wheel, which whoever loads its backend has.
 COMMON = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[-\w]*)\.so\.\d+")
 
 EXECUTORCH = ("libexecutorch.so",)

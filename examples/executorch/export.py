@@ -1,4 +1,4 @@
-"""Exports a network as ExecuTorch's program (.pte): two delegates of Spirloom's, and a node between.
+"""Exports a network for ExecuTorch (.pte): two delegates of Spirloom's, and a node between.
 
     python examples/executorch/export.py FOLDER
 

@@ -1,6 +1,6 @@
 """Runs what export.py wrote, and compares it with PyTorch.
 
-    python examples/executorch/run.py FOLDER
+python examples/executorch/run.py FOLDER
 """
 
 from __future__ import annotations

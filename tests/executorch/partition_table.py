@@ -29,10 +29,11 @@ from tests.torch.networks import NETWORKS, made
 FILE = Path(__file__).resolve().parents[2] / "generated/executorch_partition.md"
 HEADER = """# What the partitioners take
 
-Made by `python -m tests.executorch.partition_table`. The networks are the tests' (`tests/torch/networks.py`).
-On the same program of ExecuTorch's edge dialect: how many of its nodes ExecuTorch's own
-`VulkanPartitioner` and `spirloom.executorch.SpirloomPartitioner` delegate, and to how many delegates.
-The last column is what stays in ExecuTorch as Spirloom's users lower it, with operators left whole.
+Made by `python -m tests.executorch.partition_table`. The networks are those of the tests
+(`tests/torch/networks.py`). On the same program of ExecuTorch's edge dialect: how many of its nodes
+ExecuTorch's own `VulkanPartitioner` and `spirloom.executorch.SpirloomPartitioner` delegate, and to
+how many delegates. The last column is what stays in ExecuTorch as Spirloom's users lower it, with
+operators left whole.
 
 | network | nodes | Vulkan: nodes | delegates | Spirloom: nodes | delegates | stays |
 |---|---|---|---|---|---|---|

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("transformers", reason="the networks are those of transformers")
-
 import torch
 
 from tests.executorch.own import lowered

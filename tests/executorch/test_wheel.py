@@ -1,4 +1,4 @@
-"""The wheel beside an installed ExecuTorch, used from another folder. Builds it, but for --wheel."""
+"""The wheel beside an installed ExecuTorch, used from another folder. Made unless --wheel."""
 
 from __future__ import annotations
 

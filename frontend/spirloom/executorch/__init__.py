@@ -36,7 +36,7 @@ def last_error() -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """What exports need and running does not, which takes PyTorch: imported when it is asked for."""
+    """What exports need, and running does not: it takes PyTorch."""
     if name != "SpirloomPartitioner":
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     from spirloom.executorch.partitioner import SpirloomPartitioner

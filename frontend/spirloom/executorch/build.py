@@ -66,4 +66,3 @@ def names_in(program: Program) -> list[str]:
     """For each call, the name that the nodes of a graph have of it."""
     modules = [call.module for call in program.calls]
     return [node_name(call, modules) for call in program.calls]
-

@@ -1,4 +1,4 @@
-"""What an export chooses of its delegates: options of the partitioner, compile specs of programs."""
+"""What an export chooses: options of the partitioner, compile specs of programs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ class CompileOptions:
         for name in ("force_fp16", "require_dynamic_shapes"):
             found[name] = bytes([getattr(self, name)])
         if self.ranges:
-            found["ranges"] = json.dumps({n: list(ends) for n, ends in self.ranges.items()}).encode()
+            found["ranges"] = json.dumps(
+                {n: list(ends) for n, ends in self.ranges.items()}
+            ).encode()
         return found
 
     @classmethod

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
 from executorch.exir.backend.utils import tag_constant_data
+from torch.export import ExportedProgram
 
-from spirloom.executorch.backend import CompileSpec, ExportedProgram, SpirloomBackend
+from spirloom.executorch.backend import SpirloomBackend
 from spirloom.executorch.capability import Placement, place
 from spirloom.executorch.edge import operator_name
 from spirloom.executorch.options import CompileOptions

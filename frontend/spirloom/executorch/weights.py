@@ -40,7 +40,7 @@ def _is_fake(tensor: Any) -> bool:
 def _real_ones(tensors: Iterable[Any]) -> dict[int, Any]:
     """What fake tensors were made of, by their ids: a mode keeps both by one number."""
     modes = {id(tensor.fake_mode): tensor.fake_mode for tensor in tensors if _is_fake(tensor)}
-    found = {}
+    found: dict[int, Any] = {}
     for mode in modes.values():
         try:
             converter = mode.fake_tensor_converter.meta_converter

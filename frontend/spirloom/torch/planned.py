@@ -43,8 +43,8 @@ def planned(
 ) -> tuple[Network, Plan, tuple[Made | None, ...]]:
     """A plan whose segments can be built, and what `make` made of each; None of those of the host.
 
-    `make` raises SpirloomError. `refused` are calls that stay, and why; `describe` gives the network
-    without them. The survey's graph is given away.
+    `make` raises SpirloomError. `refused` are calls that stay, and why; `describe` gives the
+    network without them. The survey's graph is given away.
     """
     stay = dict(refused or {})
     stays = bool(stay) or any(found.reasons)
