@@ -21,10 +21,10 @@ RESULTS = Path(__file__).resolve().parent / "results/executorch.md"
 BACKENDS = ("XNNPACK", "Vulkan", "Spirloom")
 HEADER = """# Through ExecuTorch
 
-Made by `python -m benchmarks.executorch`: milliseconds of one run through ExecuTorch {version}, f32,
-on {device}: a software device, which computes on the processor that
-XNNPACK computes on. Vulkan is what ExecuTorch's `VulkanPartitioner` exports, Spirloom what
-`SpirloomPartitioner` does; Spirloom runs both. The least of {processes} processes.
+Made by `python -m benchmarks.executorch`: milliseconds of one run through ExecuTorch {version}, in
+f32, on {device}: a software device, which computes on the
+processor that XNNPACK computes on. Vulkan is what ExecuTorch's `VulkanPartitioner` exports,
+Spirloom what `SpirloomPartitioner` does; Spirloom runs both. The least of {processes} processes.
 
 | network | XNNPACK | Vulkan | Spirloom |
 |---|---|---|---|

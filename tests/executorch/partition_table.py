@@ -4,7 +4,8 @@
 
 Both are given the same program of the edge dialect, taken apart as to_edge() does; where that
 fails, as Spirloom asks for it. Then Spirloom's again as its users have it, by
-to_edge_transform_and_lower(), which leaves operators whole that it asks for. Needs what `./dev test-executorch` installs.
+to_edge_transform_and_lower(), which leaves operators whole that it asks for. Needs what
+`./dev test-executorch` installs.
 """
 
 from __future__ import annotations
