@@ -96,6 +96,15 @@ def test_sizes_that_inputs_do_not_tell() -> None:
         check(module, method, (torch.randn(n, m, 4),))
 
 
+def test_fractions_of_sizes() -> None:
+    """No delegate takes such a number: who reads it stays."""
+    module = Module(lambda x: torch.relu(x) * (x.shape[0] / 2))
+    shapes = ({0: Dim("n", min=2, max=6)},)
+    method = load(Own(module, (torch.randn(3, 4),), (shapes,)).buffer)
+    for n in (6, 2, 3):
+        check(module, method, (torch.randn(n, 4),))
+
+
 def test_the_greatest_sizes_alone() -> None:
     module, options = Module(reshaped), {"operator_blocklist": ["aten.sin"]}
     program = Own(module, (torch.randn(3, 5, 4),), (RESHAPED,), require_dynamic_shapes=False,

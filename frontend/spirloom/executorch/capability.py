@@ -52,7 +52,7 @@ def place(exported: Any, library: OpLibrary, options: CompileOptions, build: boo
     found = survey(program, library, chosen, sizes, limits)
     lists = Lists(options, library)
     reasons = [
-        _crossing(program, call) or lists.reason(node)
+        _crossing(program, call, numbers) or lists.reason(node)
         for node, call in zip(nodes, program.calls, strict=True)
     ]
     refused = {i: reason for i, reason in enumerate(reasons) if reason}
@@ -95,8 +95,12 @@ def _network(
     )
 
 
-def _crossing(program: Program, call: Call) -> str:
+def _crossing(program: Program, call: Call, numbers: Mapping[str, object]) -> str:
     """Why a call's values are none that a delegate takes or gives."""
+    known = {*program.metas, *numbers, *(given.name for given in program.inputs)}
+    for name in reads_of(call):
+        if name not in known:
+            return f"'{name}' is a number that no delegate takes"
     for name in (*reads_of(call), *names_of(call)):
         meta = program.metas.get(name)
         if meta is not None and meta.dtype not in _CROSSING:
