@@ -9,6 +9,7 @@ Writes benchmarks/results/executorch.md. Needs what `./dev test-executorch` inst
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,9 @@ HEADER = """# Through ExecuTorch
 Made by `python -m benchmarks.executorch`: milliseconds of one run through ExecuTorch {version}, in
 f32, on {device}: a software device, which computes on the
 processor that XNNPACK computes on. Vulkan is what ExecuTorch's `VulkanPartitioner` exports,
-Spirloom what `SpirloomPartitioner` does; Spirloom runs both. The least of {processes} processes.
+Spirloom what `SpirloomPartitioner` does; Spirloom runs both. In brackets, the milliseconds that all
+threads computed, which others' work disturbs less. The least of {processes} processes, in turns;
+load average {load:.0f} on {cores} cores.
 
 | network | XNNPACK | Vulkan | Spirloom |
 |---|---|---|---|
@@ -97,8 +100,8 @@ def export(folder: Path) -> list[tuple[str, list[Path]]]:
     return found
 
 
-def run(program: Path) -> float:
-    """Milliseconds of the fastest run in this process."""
+def run(program: Path) -> tuple[float, float]:
+    """Milliseconds of the fastest run in this process: by the clock, and of all processors."""
     import spirloom.executorch
     import torch
     from executorch.runtime import Runtime
@@ -107,13 +110,13 @@ def run(program: Path) -> float:
     inputs = torch.load(program.with_name(f"{program.name.partition('.')[0]}.pt"))
     loaded = Runtime.get().load_program(program)
     method = loaded.load_method("forward")
-    times: list[float] = []
+    times: list[tuple[float, float]] = []
     start = time.perf_counter()
     while len(times) < _RUNS or time.perf_counter() - start < _SECONDS:
-        before = time.perf_counter()
+        before = time.perf_counter(), time.process_time()
         method.execute(list(inputs))
-        times.append(time.perf_counter() - before)
-    return min(times) * 1e3
+        times.append((time.perf_counter() - before[0], time.process_time() - before[1]))
+    return min(clock for clock, _ in times) * 1e3, min(used for _, used in times) * 1e3
 
 
 def main() -> None:
@@ -122,12 +125,12 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run is not None:
-        print(run(arguments.run))
+        print(*run(arguments.run))
         return
     import executorch.version
     import spirloom
 
-    least: dict[Path, float] = {}
+    least: dict[Path, tuple[float, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         programs = export(Path(folder))
         for _ in range(arguments.processes):
@@ -136,15 +139,19 @@ def main() -> None:
                 done = subprocess.run(
                     [*command, str(path)], capture_output=True, text=True, check=True
                 )
-                least[path] = min(least.get(path, 1e9), float(done.stdout.split()[-1]))
+                clock, used = map(float, done.stdout.split()[-2:])
+                known = least.get(path, (clock, used))
+                least[path] = min(known[0], clock), min(known[1], used)
     rows = [
-        f"| {name} | {' | '.join(f'{least[path]:.1f}' for path in paths)} |"
+        f"| {name} | {' | '.join('{:.1f} ({:.1f})'.format(*least[path]) for path in paths)} |"
         for name, paths in programs
     ]
     header = HEADER.format(
         version=executorch.version.__version__,
         device=spirloom.devices()[0].name,
         processes=arguments.processes,
+        load=os.getloadavg()[0],
+        cores=os.cpu_count(),
     )
     RESULTS.write_text(header + "\n".join(rows) + "\n", encoding="utf-8")
     print(RESULTS.read_text(encoding="utf-8"))
