@@ -11,10 +11,13 @@ from spirloom.executorch import SpirloomPartitioner
 from tests.executorch.programs import Inputs, Lowered
 
 
-def lowered(exported: Any, **options: Any) -> Any:
+def lowered(exported: Any, generate_etrecord: bool = False, **options: Any) -> Any:
     """An exported program with delegates of Spirloom's."""
+    partitioner = [SpirloomPartitioner(options)]
     with torch.no_grad():
-        return to_edge_transform_and_lower(exported, partitioner=[SpirloomPartitioner(options)])
+        return to_edge_transform_and_lower(
+            exported, partitioner=partitioner, generate_etrecord=generate_etrecord
+        )
 
 
 class Own(Lowered):

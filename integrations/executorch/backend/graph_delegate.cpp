@@ -71,8 +71,9 @@ Status CheckBounds(std::span<const std::byte> bytes, const TensorInfo& input) {
 }  // namespace
 
 Result<std::unique_ptr<GraphDelegate>> GraphDelegate::Load(const Session& session,
-                                                           std::span<const std::byte> file) {
-  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(session.runtime, file));
+                                                           std::span<const std::byte> file,
+                                                           const ModelOptions& options) {
+  SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(session.runtime, file, options));
   return std::unique_ptr<GraphDelegate>(new GraphDelegate(std::move(model)));
 }
 

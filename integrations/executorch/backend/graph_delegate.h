@@ -19,11 +19,14 @@ class GraphDelegate {
  public:
   // The file is not needed afterwards. Fails as Model::LoadFromMemory().
   static Result<std::unique_ptr<GraphDelegate>> Load(const Session& session,
-                                                     std::span<const std::byte> file);
+                                                     std::span<const std::byte> file,
+                                                     const ModelOptions& options);
 
   // Takes the inputs and, behind them, the outputs: computes those, of the sizes that follow.
   // Inputs that are no tensors are sizes, which those of the tensors tell as well.
   Status Execute(std::span<EValue* const> values);
+  // What the dispatches of the last run took, if `options` asked for that.
+  Result<std::vector<DispatchProfile>> Profile() const { return model_.Profile(); }
 
  private:
   explicit GraphDelegate(Model model);
