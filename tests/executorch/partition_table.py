@@ -34,8 +34,8 @@ HEADER = """# What the partitioners take
 Made by `python -m tests.executorch.partition_table`. The networks are those of the tests
 (`tests/torch/networks.py`). On the same program of ExecuTorch's edge dialect: how many of its nodes
 ExecuTorch's own `VulkanPartitioner` and `spirloom.executorch.SpirloomPartitioner` delegate, and to
-how many delegates. (Spirloom is told that masks of attention hold 0 and 1. Attention of gpt2 is left
-whole, which `to_edge()` fails to take apart.) The last column is what stays in ExecuTorch as
+how many delegates. (Spirloom is told that masks of attention hold 0 and 1. Attention of gpt2 is
+left whole, which `to_edge()` fails to take apart.) The last column is what stays in ExecuTorch as
 Spirloom's users lower it, with operators left whole.
 
 | network | nodes | Vulkan: nodes | delegates | Spirloom: nodes | delegates | stays |
