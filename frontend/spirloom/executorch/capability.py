@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,8 +51,9 @@ def place(exported: Any, library: OpLibrary, options: CompileOptions, build: boo
     limits = Limits(options.buffer_limit, "the device")
     found = survey(program, library, chosen, sizes, limits)
     lists = Lists(options, library)
+    known = {*program.metas, *numbers, *(given.name for given in program.inputs)}
     reasons = [
-        _crossing(program, call, numbers) or lists.reason(node)
+        _crossing(program, call, known) or lists.reason(node)
         for node, call in zip(nodes, program.calls, strict=True)
     ]
     refused = {i: reason for i, reason in enumerate(reasons) if reason}
@@ -95,9 +96,8 @@ def _network(
     )
 
 
-def _crossing(program: Program, call: Call, numbers: Mapping[str, object]) -> str:
-    """Why a call's values are none that a delegate takes or gives."""
-    known = {*program.metas, *numbers, *(given.name for given in program.inputs)}
+def _crossing(program: Program, call: Call, known: Collection[str]) -> str:
+    """Why a call's values are none that a delegate takes or gives; it takes the known ones."""
     for name in reads_of(call):
         if name not in known:
             return f"'{name}' is a number that no delegate takes"
