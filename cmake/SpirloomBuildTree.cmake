@@ -8,13 +8,17 @@ function(spirloom_export_build_tree)
   get_target_property(SPIRLOOM_C_SHARED spirloom::c_shared ALIASED_TARGET)
   set(targets spirloom_warnings spirloom_graph_schema spirloom_runtime spirloom_c
               "${SPIRLOOM_C_SHARED}" spirloom_shaders_all spirloom-shaderc)
+  set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all graph_schema")
+  if(TARGET spirloom_executorch)
+    list(APPEND targets spirloom_executorch)
+    string(APPEND SPIRLOOM_PACKAGE_TARGETS " executorch")
+  endif()
   list(REMOVE_DUPLICATES targets)
   export(
     TARGETS ${targets}
     FILE "${PROJECT_BINARY_DIR}/spirloomTargets.cmake")
   set(SPIRLOOM_PACKAGE_INIT "set(spirloom_modules \"${PROJECT_SOURCE_DIR}/cmake\")")
   set(SPIRLOOM_PACKAGE_DEPENDENCIES SpirloomDependencies)
-  set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all graph_schema")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/spirloomConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/spirloomConfig.cmake" @ONLY)
 endfunction()

@@ -13,6 +13,13 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/spirloom")
 get_target_property(SPIRLOOM_C_SHARED spirloom::c_shared ALIASED_TARGET)
 set(targets spirloom_warnings spirloom_runtime spirloom_c "${SPIRLOOM_C_SHARED}"
             spirloom_shaders_all spirloom-run spirloom-ops)
+set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all")
+if(TARGET spirloom_executorch)
+  list(APPEND targets spirloom_executorch)
+  string(APPEND SPIRLOOM_PACKAGE_TARGETS " executorch")
+  install(FILES integrations/executorch/include/spirloom/executorch.h
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/spirloom")
+endif()
 list(REMOVE_DUPLICATES targets)
 if(NOT SPIRLOOM_SHADERC)
   list(APPEND targets spirloom-shaderc)
@@ -43,7 +50,6 @@ install(CODE "
     COMMAND_ERROR_IS_FATAL ANY)")
 
 set(SPIRLOOM_PACKAGE_DEPENDENCIES SpirloomRuntimeDependencies)
-set(SPIRLOOM_PACKAGE_TARGETS "runtime c shaders_all")
 set(SPIRLOOM_PACKAGE_INIT "@PACKAGE_INIT@\nset(spirloom_modules \"@PACKAGE_modules@\")")
 configure_file(cmake/spirloomConfig.cmake.in
   "${PROJECT_BINARY_DIR}/installed/spirloomConfig.cmake.in" @ONLY)

@@ -1,6 +1,6 @@
 # What `pip install .` builds (pyproject.toml, `./dev wheel`): the target spirloom_wheel and the install
 # component `wheel`, laid out as site-packages are. In spirloom/_native lie the C API's library, all
-# shaders compressed, and spirloom-run.
+# shaders compressed, and spirloom-run; and ExecuTorch's backend (integrations/executorch).
 include_guard(GLOBAL)
 if(NOT SPIRLOOM_WHEEL)
   return()
@@ -20,9 +20,10 @@ mark_as_advanced(SPIRLOOM_STATIC_ZSTD)
 if(SPIRLOOM_STATIC_ZSTD)
   set_target_properties(zstd::zstd PROPERTIES INTERFACE_LINK_LIBRARIES "${SPIRLOOM_STATIC_ZSTD}")
 endif()
+set(SPIRLOOM_WHEEL_LINK_OPTIONS
+  $<$<CXX_COMPILER_ID:GNU,Clang>:-static-libstdc++;LINKER:--strip-all>)
 foreach(target IN ITEMS spirloom_c_shared spirloom-run)
-  target_link_options(${target} PRIVATE
-    $<$<CXX_COMPILER_ID:GNU,Clang>:-static-libstdc++;LINKER:--strip-all>)
+  target_link_options(${target} PRIVATE ${SPIRLOOM_WHEEL_LINK_OPTIONS})
 endforeach()
 
 set(packages "${PROJECT_BINARY_DIR}/packages")
@@ -39,7 +40,8 @@ add_custom_command(
 add_custom_target(spirloom_wheel DEPENDS "${packages}/spirloom/ops.pickle")
 add_dependencies(spirloom_wheel spirloom_c_shared spirloom-run spirloom_wheel_shaders)
 
-set(native spirloom/_native)
+set(SPIRLOOM_WHEEL_NATIVE spirloom/_native)  # here also integrations/executorch installs
+set(native ${SPIRLOOM_WHEEL_NATIVE})
 install(DIRECTORY "${packages}/" DESTINATION . COMPONENT wheel
   PATTERN "__pycache__" EXCLUDE)
 install(FILES "$<TARGET_FILE:spirloom_c_shared>" DESTINATION ${native} COMPONENT wheel

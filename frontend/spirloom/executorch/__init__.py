@@ -1,4 +1,4 @@
-"""Spirloom as ExecuTorch's Vulkan backend: importing this registers it.
+"""Spirloom as a backend of ExecuTorch's: importing this registers it.
 
     import spirloom.executorch
     from executorch.runtime import Runtime
@@ -6,19 +6,25 @@
     method = Runtime.get().load_program("net.pte").load_method("forward")
     y, = method.execute([x])
 
-Import it before a program with Vulkan delegates is loaded. Raises Unavailable without ExecuTorch,
-without the library, or where another backend of the name "VulkanBackend" is registered already.
+Import it before a program with its delegates is loaded: those that `SpirloomPartitioner` makes,
+and Vulkan ones. Raises Unavailable without ExecuTorch, without the library, or where another
+backend of one of its names is registered already.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from spirloom.executorch.native import NativeBackend
 
-__all__ = ["BACKEND", "last_error"]
+if TYPE_CHECKING:
+    from spirloom.executorch.partitioner import SpirloomPartitioner
 
-BACKEND = "VulkanBackend"  # the name under which programs ask for it
+__all__ = ["BACKENDS", "SpirloomPartitioner", "last_error"]
 
-_native = NativeBackend.load(BACKEND)
+BACKENDS = ("VulkanBackend", "SpirloomBackend")  # the names under which programs ask for it
+
+_native = NativeBackend.load(*BACKENDS)
 
 
 def last_error() -> str:
@@ -27,3 +33,12 @@ def last_error() -> str:
     ExecuTorch raises an exception with a number, and logs the lines.
     """
     return _native.last_error()
+
+
+def __getattr__(name: str) -> Any:
+    """What exports need, and running does not: it takes PyTorch."""
+    if name != "SpirloomPartitioner":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from spirloom.executorch.partitioner import SpirloomPartitioner
+
+    return SpirloomPartitioner

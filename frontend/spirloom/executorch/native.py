@@ -21,18 +21,20 @@ class NativeBackend:
     def __init__(self, library: Any) -> None:
         self._library = library
         library.spirloom_executorch_last_error.restype = ctypes.c_char_p
+        library.spirloom_executorch_is_registered.argtypes = [ctypes.c_char_p]
 
     @classmethod
-    def load(cls, name: str) -> NativeBackend:
-        """Opens both runtimes. Unavailable when that fails, or when `name` is taken."""
+    def load(cls, *names: str) -> NativeBackend:
+        """Opens both runtimes. Unavailable when that fails, or when one of the names is taken."""
         _open_runtime()
         path = library_path()
         try:
             backend = cls(ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL))
         except (OSError, AttributeError) as error:
             raise Unavailable(f"Cannot use {path}: {error}.") from error
-        if not backend._library.spirloom_executorch_is_registered():
-            raise Unavailable(f"ExecuTorch has another backend named {name} in this process.")
+        for name in names:
+            if not backend._library.spirloom_executorch_is_registered(name.encode()):
+                raise Unavailable(f"ExecuTorch has another backend named {name} in this process.")
         return backend
 
     def last_error(self) -> str:

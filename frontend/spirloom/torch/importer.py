@@ -106,7 +106,10 @@ class Importer:
             if given.kind is Kind.WEIGHT:
                 self._values[given.name] = self._program.weights[given.target]
             elif given.name not in self._program.metas:
-                self._values[given.name] = self._resolved(given.fixed)
+                try:
+                    self._values[given.name] = self._resolved(given.fixed)
+                except BadSize as error:
+                    raise ImportFailure(f"Input '{given.name}': {error}.") from error
             else:
                 self._take_input(given.name, self._program.metas[given.name], ranges)
         known = {tensor.name for tensor in self._graph.inputs}
@@ -136,7 +139,7 @@ class Importer:
 
     def _import_call(self, call: Call) -> None:
         first = len(self._graph.nodes)
-        self._applier.build.name = self._name(call)
+        self._applier.build.name = node_name(call, self._modules)
         source = "" if self._options.strip else short_place(call.trace)
         if source:
             self._graph.sources[self._applier.build.name] = source
@@ -209,9 +212,11 @@ class Importer:
         except BadSize:
             return None
 
-    def _resolved(self, given: Given) -> Item:
+    def _resolved(self, given: Given | SizeOf) -> Item:
         if isinstance(given, tuple):
             return tuple(self._resolved_one(item) for item in given)
+        if isinstance(given, SizeOf):
+            return self._size(given)
         return self._resolved_one(given)
 
     def _resolved_one(self, given: Plain) -> Item:
@@ -226,17 +231,9 @@ class Importer:
                 return None
         return given
 
-    def _name(self, call: Call) -> str:
-        """The path of the module, and the call's own name where it makes several."""
-        own = next(iter(names_of(call)), call.target)
-        if not call.module:
-            return own
-        alone = self._modules.count(call.module) == 1
-        return call.module if alone else f"{call.module}/{own}"
-
     def _unsupported(self) -> NodesUnsupported:
         problems = tuple(
-            NodeProblem(call.target, self._name(call), f"{reason}{place(call.trace)}")
+            NodeProblem(call.target, node_name(call, self._modules), f"{reason}{place(call.trace)}")
             for call, reason in self._problems
         )
         count = len(self._program.calls)
@@ -275,6 +272,15 @@ def _flat(call: Call) -> list[str]:
     for result in call.results:
         found += list(result) if isinstance(result, tuple) else [result or ""]
     return found
+
+
+def node_name(call: Call, modules: Sequence[str]) -> str:
+    """Of the nodes of a call: its module's path, and its own name where `modules`, which has those
+    of all calls, tells of others."""
+    own = next(iter(names_of(call)), call.target)
+    if not call.module:
+        return own
+    return call.module if modules.count(call.module) == 1 else f"{call.module}/{own}"
 
 
 def names_of(call: Call) -> list[str]:

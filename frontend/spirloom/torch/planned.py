@@ -17,6 +17,9 @@ from spirloom.torch.program import Program
 from spirloom.torch.survey import Survey, survey
 
 Made = TypeVar("Made")
+Describe = Callable[
+    [Program, Survey, Mapping[str, int], tuple[tuple[int, ...], ...], Mapping[int, str]], Network
+]
 
 
 class _Refused(Exception):
@@ -36,17 +39,18 @@ def planned(
     make: Callable[[Segment], Made],
     refused: Mapping[int, str] | None = None,
     costs: Costs | None = None,
+    describe: Describe = described,
 ) -> tuple[Network, Plan, tuple[Made | None, ...]]:
     """A plan whose segments can be built, and what `make` made of each; None of those of the host.
 
-    `make` raises SpirloomError. `refused` are calls that stay, and why. The survey's graph is given
-    away.
+    `make` raises SpirloomError. `refused` are calls that stay, and why; `describe` gives the
+    network without them. The survey's graph is given away.
     """
     stay = dict(refused or {})
     stays = bool(stay) or any(found.reasons)
     groups = groups_of(program, found, library, options.skip) if stays else ()
     while True:
-        network = described(program, found, sizes, groups, stay)
+        network = describe(program, found, sizes, groups, stay)
         plan = partition(network, costs)
         try:
             made = tuple(

@@ -86,7 +86,7 @@ class Input:
     name: str
     kind: Kind
     target: str = ""
-    fixed: Given = None  # of a user input that is no tensor, its value
+    fixed: Given | SizeOf = None  # of a user input that is no tensor, its value
 
 
 @dataclass(frozen=True, slots=True)

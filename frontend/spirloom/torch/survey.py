@@ -103,7 +103,7 @@ class _Surveyor(Importer):
             elif given.kind is Kind.OTHER:
                 self._lose(given.name, f"is a {given.target}")
             elif given.name not in self._program.metas:
-                self._values[given.name] = self._resolved(given.fixed)
+                self._take_number(given)
             else:
                 self._open(given.name)
 
@@ -112,6 +112,12 @@ class _Surveyor(Importer):
             self._values[given.name] = self._program.weights[given.target]
         except (Unsupported, ImportFailure) as error:
             self._lose(given.name, f"cannot be read: {error}")
+
+    def _take_number(self, given: Input) -> None:
+        try:
+            self._values[given.name] = self._resolved(given.fixed)
+        except BadSize:
+            self._lose(given.name, "is a number that only a run tells")
 
     def _open(self, name: str) -> None:
         """Makes a value an input, if there can be such a one."""

@@ -1,27 +1,23 @@
 // ExecuTorch's view of the delegate: the backend that it finds under "VulkanBackend".
 #include <executorch/runtime/backend/interface.h>
 
-#include <exception>
 #include <memory>
-#include <new>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "integrations/executorch/backend/delegate.h"
+#include "integrations/executorch/backend/guarded.h"
 #include "integrations/executorch/backend/options.h"
+#include "integrations/executorch/backend/registered.h"
 #include "integrations/executorch/backend/report.h"
 #include "integrations/executorch/backend/session.h"
-#include "integrations/executorch/include/spirloom/executorch.h"
-#include "runtime/base/error.h"
 #include "spirloom/runtime.h"
 
 namespace spirloom::delegate {
 namespace {
 
 namespace et = ::executorch::runtime;
-
-constexpr char kName[] = "VulkanBackend";
 
 // Named data of the program, kept until the delegate is loaded.
 class DataMap {
@@ -51,18 +47,6 @@ Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context,
   const std::span bytes(static_cast<const std::byte*>(blob.data()), blob.size());
   return Delegate::Load(
       *session, bytes, [&](std::string_view key) { return data.Find(key); }, options);
-}
-
-// Runs `work`, which returns a Status; what the standard library throws becomes one.
-template <typename Work>
-Status Guarded(const Work& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return Status::OutOfMemory();
-  } catch (const std::exception& error) {
-    return Error(StatusCode::kInternal, {error.what()});
-  }
 }
 
 class Backend final : public et::BackendInterface {
@@ -102,11 +86,12 @@ class Backend final : public et::BackendInterface {
 // ExecuTorch's registry has no other way: whoever loads the library wants it there. Neither is ever
 // destroyed, for the registry has no way to forget a backend.
 const bool is_registered = [] {
-  static et::Backend entry{kName, new Backend};
+  static et::Backend entry{kVulkanBackend, new Backend};
   return et::register_backend(entry) == et::Error::Ok;
 }();
 
 }  // namespace
-}  // namespace spirloom::delegate
 
-extern "C" int spirloom_executorch_is_registered() { return spirloom::delegate::is_registered; }
+bool IsVulkanBackendRegistered() { return is_registered; }
+
+}  // namespace spirloom::delegate

@@ -31,6 +31,10 @@ constexpr std::array<std::string_view, 18> kDone{"alias_buffer_mutations",
                                                  "texture_limits_y",
                                                  "texture_limits_z"};
 
+// Of spirloom.executorch.SpirloomPartitioner.
+constexpr std::array<std::string_view, 4> kDoneInGraph{"force_fp16", "ranges",
+                                                       "require_dynamic_shapes", "storage"};
+
 // The numbers are those of the format (storage in vk_graph.fbs).
 Result<Storage> ReadStorage(const ::executorch::runtime::SizedBuffer& value) {
   constexpr std::array kStorages{Storage::kBuffer, Storage::kTexture3D, Storage::kTexture2D};
@@ -39,6 +43,10 @@ Result<Storage> ReadStorage(const ::executorch::runtime::SizedBuffer& value) {
   if (value.nbytes > 0 && bytes[0] < kStorages.size()) return kStorages[bytes[0]];
   if (value.nbytes > 0 && bytes[0] == kDefault) return Storage::kAuto;
   return Error(StatusCode::kUnsupported, {"The compile option '", kStorage, "' is no storage."});
+}
+
+Status Unknown(std::string_view key) {
+  return Error(StatusCode::kUnsupported, {"The compile option ", Quote(key), " is not known."});
 }
 
 }  // namespace
@@ -51,10 +59,19 @@ Result<ModelOptions> ReadCompileSpecs(
     if (key == kStorage) {
       SPIRLOOM_TRY_ASSIGN(options.storage, ReadStorage(spec.value));
     } else if (std::ranges::find(kDone, key) == kDone.end()) {
-      return Error(StatusCode::kUnsupported, {"The compile option ", Quote(key), " is not known."});
+      return Unknown(key);
     }
   }
   return options;
+}
+
+Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs) {
+  for (const auto& spec : specs) {
+    const std::string_view key = spec.key == nullptr ? "" : spec.key;
+    if (std::ranges::find(kDoneInGraph, key) != kDoneInGraph.end()) continue;
+    return Unknown(key);
+  }
+  return Status();
 }
 
 Status CheckRuntimeSpecs(

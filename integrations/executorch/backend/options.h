@@ -16,6 +16,9 @@ namespace spirloom::delegate {
 Result<ModelOptions> ReadCompileSpecs(
     ::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs);
 
+// The same of a delegate whose payload is a graph file: all have had their effect on it.
+Status CheckGraphSpecs(::executorch::runtime::ArrayRef<::executorch::runtime::CompileSpec> specs);
+
 // There are no options of the loader's: fails with kUnsupported naming the first.
 Status CheckRuntimeSpecs(
     ::executorch::runtime::Span<const ::executorch::runtime::BackendOption> options);

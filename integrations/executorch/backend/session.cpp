@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
+#include "integrations/executorch/backend/kernels.h"
 #include "integrations/executorch/backend/report.h"
-#include "spirloom/library.h"
 
-// The table of names, embedded by the build: executorch.bin beside the registry of AllShaders().
+// The table of names, embedded by the build: executorch.bin beside the registry of Kernels().
 extern "C" const unsigned char spirloom_executorch_names[];
 extern "C" const uint64_t spirloom_executorch_names_size;
 
@@ -20,7 +20,8 @@ Result<Session*> Make() {
                         static_cast<size_t>(spirloom_executorch_names_size));
   SPIRLOOM_TRY_ASSIGN(NameTable names, NameTable::Read(std::as_bytes(bytes)));
   RuntimeOptions options;
-  options.libraries = {&AllShaders()};
+  SPIRLOOM_TRY_ASSIGN(const ShaderLibrary kernels, Kernels());
+  options.libraries = {&kernels};
   options.log = LogToExecuTorch;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
   return new Session{std::move(runtime), std::move(names)};

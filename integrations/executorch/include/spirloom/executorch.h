@@ -1,5 +1,6 @@
-/* Spirloom as ExecuTorch's Vulkan backend: linking or loading libspirloom_executorch.so registers
- * it as "VulkanBackend"; a program needs to call nothing. */
+/* Spirloom as a backend of ExecuTorch's: linking or loading libspirloom_executorch.so registers it
+ * as "VulkanBackend", for what ExecuTorch's own partitioner exports, and as "SpirloomBackend", for
+ * what Spirloom's does; a program needs to call nothing. */
 #ifndef SPIRLOOM_EXECUTORCH_H_
 #define SPIRLOOM_EXECUTORCH_H_
 
@@ -17,8 +18,8 @@ extern "C" {
  * callers get a number and its log the lines. Empty if there was none. Valid until the next. */
 SPIRLOOM_EXECUTORCH_API const char* spirloom_executorch_last_error(void);
 
-/* Whether the backend is ExecuTorch's: false if another library had registered one of its name. */
-SPIRLOOM_EXECUTORCH_API int spirloom_executorch_is_registered(void);
+/* Whether the backend of that name is this library's: not if another had taken it before. */
+SPIRLOOM_EXECUTORCH_API int spirloom_executorch_is_registered(const char* name);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,46 @@
+# Where ExecuTorch is: SPIRLOOM_EXECUTORCH builds against its wheel (find_package(executorch)).
+#
+# A wheel of Spirloom's has the delegate wherever ExecuTorch can be had: as it is installed beside the
+# Python that builds, or else its wheel from PyPI, for the headers; without network the wheel is
+# made without the delegate.
+include_guard(GLOBAL)
+set(SPIRLOOM_EXECUTORCH_VERSION 1.5.1)
+
+# spirloom_unpack_executorch(RESULT): the folder of ExecuTorch's CMake package, from PyPI; "": none.
+function(spirloom_unpack_executorch result)
+  set(folder "${PROJECT_BINARY_DIR}/executorch-${SPIRLOOM_EXECUTORCH_VERSION}")
+  set(package "${folder}/executorch/share/cmake")
+  if(NOT EXISTS "${package}")
+    message(STATUS "Fetching ExecuTorch ${SPIRLOOM_EXECUTORCH_VERSION} from PyPI")
+    execute_process(
+      COMMAND "${Python_EXECUTABLE}" -m pip download --quiet --no-deps --only-binary=:all:
+              --dest "${folder}" "executorch==${SPIRLOOM_EXECUTORCH_VERSION}"
+      RESULT_VARIABLE status)
+    file(GLOB wheel "${folder}/executorch-*.whl")
+    if(status EQUAL 0 AND wheel)
+      file(ARCHIVE_EXTRACT INPUT "${wheel}" DESTINATION "${folder}"
+        PATTERNS "executorch/include/*" "executorch/share/*" "executorch/lib/libexecutorch.so")
+    endif()
+  endif()
+  if(NOT EXISTS "${package}")
+    set(package "")
+  endif()
+  set(${result} "${package}" PARENT_SCOPE)
+endfunction()
+
+if(SPIRLOOM_WHEEL AND NOT SPIRLOOM_EXECUTORCH AND Python_EXECUTABLE)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -c "import sysconfig; print(sysconfig.get_path('platlib'))"
+    OUTPUT_VARIABLE site OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT executorch_DIR)
+    set(executorch_DIR "${site}/executorch/share/cmake")
+  endif()
+  if(NOT EXISTS "${executorch_DIR}/executorch-config.cmake")
+    spirloom_unpack_executorch(executorch_DIR)
+  endif()
+  if(executorch_DIR)
+    set(SPIRLOOM_EXECUTORCH ON)
+  else()
+    message(STATUS "No ExecuTorch: the wheel is made without spirloom.executorch's library.")
+  endif()
+endif()
