@@ -3,15 +3,15 @@
 namespace spirloom::delegate {
 
 std::map<uint32_t, uint32_t> FindStates(const Program& program) {
+  const auto tensor = [&](uint32_t id) { return std::get_if<TensorValue>(&program.values[id]); };
   const auto has_constant = [&](uint32_t id) {
-    const auto* tensor = std::get_if<TensorValue>(&program.values[id]);
-    return tensor != nullptr && tensor->constant.has_value();
+    return tensor(id) != nullptr && tensor(id)->constant.has_value();
   };
   std::map<uint32_t, uint32_t> prepacked;
   std::map<uint32_t, uint32_t> states;
   for (const Call& call : program.calls) {
     const uint32_t result = call.args.back();
-    if (call.name == kPrepack && call.args.size() > 1 && has_constant(call.args[0])) {
+    if (call.name == kPrepack && has_constant(call.args[0]) && tensor(result) != nullptr) {
       prepacked[result] = call.args[0];
       continue;
     }
