@@ -242,7 +242,10 @@ class Lowering {
     if (calls_.tensor(target).size == 0) return;
     PlanNode node;
     node.name = calls_.tensor(target).name;
-    node.operands = {{tensor}, {target}};
+    for (uint32_t operand : {tensor, target}) {
+      node.operands.emplace_back();
+      node.operands.back().push_back(operand);
+    }
     calls_.plan().nodes.push_back(std::move(node));
   }
 
