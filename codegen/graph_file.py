@@ -46,6 +46,7 @@ _ARG = Tables({0: Scalar(1), 1: Vector(4), 2: Vector(8), 3: Scalar(8), 4: String
 _NODE = Tables({0: String(), 1: _ARG, 2: Vector(4), 3: String(), 4: String()})
 _SYMBOL = Tables({0: String(), 1: Scalar(8), 2: Scalar(8)})
 _SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4)})
+_STATE = Tables({0: Scalar(4), 1: Scalar(4), 2: Scalar(4)})
 _SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8)})
 GRAPH_FIELDS: dict[int, Field] = {
     0: Scalar(4),
@@ -59,6 +60,7 @@ GRAPH_FIELDS: dict[int, Field] = {
     8: _SYMBOL,
     9: _SIZE_EXPR,
     10: Vector(1),
+    11: _STATE,
 }
 
 _DTYPES: list[DType] = list(DType)

@@ -15,7 +15,7 @@ from codegen.regular_file import replaced_together
 from spirloom import schema_bindings as fb
 from spirloom.constants_file import ALIGNMENT, Section, bytes_of
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, Array, DType, Graph, Node, Storage, Tensor
+from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
 # By number in the file.
@@ -62,6 +62,7 @@ def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, Section]:
     root = fb.GraphT()
     root.version = VERSION
     root.tensors = [_tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors]
+    root.states = [_state(state, index, pool) for state in graph.states] or None
     root.constants = pool.entries
     root.nodes = [_node(node, graph.source_of(node), index, sizes) for node in graph.nodes]
     root.inputs = [index[t] for t in graph.inputs]
@@ -148,6 +149,13 @@ def _tensor(tensor: Tensor, constant: int, sizes: _SizePool) -> fb.TensorT:
     result.sizes = sizes.of(tensor.shape)
     if tensor.bounds is not None:
         result.least, result.greatest = int(tensor.bounds.low), int(tensor.bounds.high)
+    return result
+
+
+def _state(state: State, index: dict[Tensor, int], pool: _ConstantPool) -> fb.StateT:
+    result = fb.StateT()
+    result.tensor, result.update = index[state.tensor], index[state.update]
+    result.initial = -1 if state.initial is None else pool.add(state.initial)
     return result
 
 

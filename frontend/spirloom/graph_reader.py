@@ -18,7 +18,7 @@ from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_
 from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES
 from spirloom.interval import Interval
-from spirloom.ir import ArgValue, Array, Graph, Node, Tensor, is_possible
+from spirloom.ir import ArgValue, Array, Graph, Node, State, Tensor, is_possible
 from spirloom.varying.reader import SizeReader
 
 # The bounds of a tensor that has none.
@@ -103,7 +103,8 @@ class _Reader:
         nodes = [_node(i, n, tensors, sizes) for i, n in enumerate(root.nodes or [])]
         inputs = [_at(tensors, i, "an input") for i in _list(root.inputs)]
         outputs = [_at(tensors, i, "an output") for i in _list(root.outputs)]
-        graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols)
+        states = [self._state(i, s, tensors) for i, s in enumerate(root.states or [])]
+        graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols, states=states)
         for node, entry in zip(nodes, root.nodes or [], strict=True):
             if entry.source:
                 graph.sources[node.name] = _text(entry.source)
@@ -124,6 +125,17 @@ class _Reader:
         if entry.constant != -1:
             tensor.data = self._constant(what, entry.constant, tensor)
         return tensor
+
+    def _state(self, index: int, entry: Any, tensors: list[Tensor]) -> State:
+        tensor = _at(tensors, entry.tensor, f"state {index}")
+        update = _at(tensors, entry.update, f"the update of state {index}")
+        what = f"state {index} ({tensor.name})"
+        if (update.dtype, update.shape) != (tensor.dtype, tensor.shape):
+            raise MalformedBuffer(f"{what} is {tensor}, and its update {update}")
+        initial = None
+        if entry.initial != -1:
+            initial = self._constant(what, entry.initial, tensor)
+        return State(tensor, update, initial)
 
     def _constant(self, what: str, index: int, tensor: Tensor) -> Array:
         entry = _at(self._root.constants or [], index, f"the constant of {what}")
@@ -183,7 +195,7 @@ def _arg(entry: Any, what: str, tensors: list[Tensor], sizes: SizeReader) -> Arg
 
 
 def _check_order(graph: Graph) -> None:
-    known = {t for t in graph.tensors() if t.data is not None} | set(graph.inputs)
+    known = {t for t in graph.tensors() if t.data is not None} | set(graph.given())
     for index, node in enumerate(graph.nodes):
         for tensor in node.inputs():
             if tensor not in known:
@@ -192,9 +204,9 @@ def _check_order(graph: Graph) -> None:
             if tensor in known:
                 raise MalformedBuffer(f"node {index} ({node.op}) writes {tensor.name!r} again")
             known.add(tensor)
-    for tensor in graph.outputs:
+    for tensor in graph.results():
         if tensor not in known:
-            raise MalformedBuffer(f"nothing computes the output {tensor.name!r}")
+            raise MalformedBuffer(f"nothing computes the result {tensor.name!r}")
 
 
 def _at(items: list[Any], index: int, what: str) -> Any:

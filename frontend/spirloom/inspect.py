@@ -22,6 +22,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         "producer": graph.producer,
         "inputs": [_tensor(t) for t in graph.inputs],
         "outputs": [_tensor(t) for t in graph.outputs],
+        "states": [_tensor(state.tensor) for state in graph.states],
         "symbols": [
             {"name": s.name, "least": s.least, "greatest": s.greatest} for s in graph.symbols
         ],
@@ -50,7 +51,7 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     """The description as lines of text; with `nodes`, one line for each node too."""
     facts = describe(graph, library)
     lines = [f"producer    {shown(facts['producer'])}"]
-    for key in ("inputs", "outputs"):
+    for key in ("inputs", "outputs", "states"):
         for tensor in facts[key]:
             shape = shown("×".join(tensor.get("dims", map(str, tensor["shape"]))) or "scalar")
             name, dtype = shown(tensor["name"]), tensor["dtype"]

@@ -26,6 +26,7 @@ __all__ = [
     "DType",
     "Graph",
     "Node",
+    "State",
     "Storage",
     "Tensor",
     "constant",
@@ -97,6 +98,19 @@ def _replaced(arg: ArgValue, mapping: dict[Tensor, Tensor]) -> ArgValue:
 
 
 @dataclass(slots=True, eq=False)
+class State:
+    """A tensor that outlives runs: one begins with what `update` was when the last one ended.
+
+    `tensor`, which no node makes, bears the state's name; `update` has its type, and is `tensor`
+    itself where runs leave the state alone. `initial` None: zeros.
+    """
+
+    tensor: Tensor
+    update: Tensor
+    initial: Array | None = None
+
+
+@dataclass(slots=True, eq=False)
 class Graph:
     """A network: its inputs and outputs, and its nodes in topological order.
 
@@ -109,6 +123,15 @@ class Graph:
     producer: str = ""
     symbols: tuple[Symbol, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
+    states: list[State] = field(default_factory=list)
+
+    def given(self) -> list[Tensor]:
+        """What a run begins with: inputs, then states."""
+        return [*self.inputs, *(state.tensor for state in self.states)]
+
+    def results(self) -> list[Tensor]:
+        """What is of use after a run: outputs, then the states' updates."""
+        return [*self.outputs, *(state.update for state in self.states)]
 
     def source_of(self, node: Node) -> str:
         """Where in the source model's code a node comes from, or the first that it was fused of."""
@@ -116,12 +139,12 @@ class Graph:
         return self.sources.get(node.name, self.sources.get(first, ""))
 
     def tensors(self) -> list[Tensor]:
-        """Every tensor once: inputs, then each node's in order, then outputs."""
-        seen: dict[Tensor, None] = dict.fromkeys(self.inputs)
+        """Every tensor once: inputs and states, then each node's in order, then results."""
+        seen: dict[Tensor, None] = dict.fromkeys(self.given())
         for node in self.nodes:
             seen.update(dict.fromkeys(node.inputs()))
             seen.update(dict.fromkeys(node.outputs))
-        seen.update(dict.fromkeys(self.outputs))
+        seen.update(dict.fromkeys(self.results()))
         return list(seen)
 
     def uses(self) -> dict[Tensor, list[Node]]:

@@ -41,7 +41,7 @@ def plan_memory(graph: Graph, library: OpLibrary) -> MemoryPlan:
     """Places every intermediate tensor; views share their source's memory."""
     roots = _roots(graph, library)
     computed = {t for node in graph.nodes for t in node.outputs}
-    outside = set(graph.inputs) | {roots.get(t, t) for t in graph.outputs}
+    outside = set(graph.given()) | {roots.get(t, t) for t in graph.results()}
     lifetimes: dict[Tensor, tuple[int, int]] = {}
     for index, node in enumerate(graph.nodes):
         for tensor in (*node.inputs(), *node.outputs):

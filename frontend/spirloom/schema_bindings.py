@@ -7,6 +7,7 @@ from spirloom_schema.Graph import Graph, GraphT
 from spirloom_schema.Node import Node, NodeT
 from spirloom_schema.SizeExpr import SizeExpr, SizeExprT
 from spirloom_schema.SizeTerm import SizeTerm, SizeTermT
+from spirloom_schema.State import State, StateT
 from spirloom_schema.Symbol import Symbol, SymbolT
 from spirloom_schema.Tensor import Tensor, TensorT
 
@@ -24,6 +25,8 @@ __all__ = [
     "SizeExprT",
     "SizeTerm",
     "SizeTermT",
+    "State",
+    "StateT",
     "Symbol",
     "SymbolT",
     "Tensor",

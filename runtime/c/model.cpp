@@ -32,6 +32,7 @@ spirloom_model::spirloom_model(Model made) : model(std::move(made)) { ReferToInf
 void spirloom_model::ReferToInfos() {
   input_dims.Refer(model.inputs());
   output_dims.Refer(model.outputs());
+  state_dims.Refer(model.states());
 }
 
 namespace {
@@ -145,6 +146,48 @@ spirloom_status spirloom_model_resize(spirloom_model* model, const spirloom_shap
   });
 }
 
+size_t spirloom_model_state_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.states().size();
+}
+
+spirloom_status spirloom_model_state(const spirloom_model* model, size_t i,
+                                     spirloom_tensor_info* info, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_state", {{"model", model}, {"info", info}}));
+    SPIRLOOM_TRY(c::CheckIndex("states", i, model->model.states().size()));
+    return c::Write("spirloom_tensor_info", Info(model->model.states()[i], model->state_dims[i]),
+                    info);
+  });
+}
+
+spirloom_status spirloom_model_reset_states(spirloom_model* model, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_reset_states", {{"model", model}}));
+    return model->model.ResetStates();
+  });
+}
+
+spirloom_status spirloom_model_read_state(const spirloom_model* model, size_t i,
+                                          const spirloom_bytes* bytes, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(
+        c::CheckPointers("spirloom_model_read_state", {{"model", model}, {"bytes", bytes}}));
+    SPIRLOOM_TRY(c::CheckArray("data", bytes->data, bytes->size));
+    return model->model.ReadState(i, {static_cast<std::byte*>(bytes->data), bytes->size});
+  });
+}
+
+spirloom_status spirloom_model_write_state(spirloom_model* model, size_t i,
+                                           const spirloom_const_bytes* bytes,
+                                           spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(
+        c::CheckPointers("spirloom_model_write_state", {{"model", model}, {"bytes", bytes}}));
+    SPIRLOOM_TRY(c::CheckArray("data", bytes->data, bytes->size));
+    return model->model.WriteState(i, {static_cast<const std::byte*>(bytes->data), bytes->size});
+  });
+}
+
 spirloom_status spirloom_model_stats(const spirloom_model* model, spirloom_load_stats* stats,
                                      spirloom_error** error) {
   return c::Guarded(error, [&]() -> Status {
@@ -162,7 +205,8 @@ spirloom_status spirloom_model_stats(const spirloom_model* model, spirloom_load_
                                           .constant_bytes = s.constant_bytes,
                                           .planned_bytes = s.planned_bytes,
                                           .naive_bytes = s.naive_bytes,
-                                          .live_bytes = s.live_bytes},
+                                          .live_bytes = s.live_bytes,
+                                          .state_bytes = s.state_bytes},
                                          stats);
   });
 }

@@ -34,6 +34,7 @@ struct spirloom_model {
   spirloom::Model model;
   spirloom::c::DimTexts input_dims;
   spirloom::c::DimTexts output_dims;
+  spirloom::c::DimTexts state_dims;
 };
 
 #endif  // SPIRLOOM_RUNTIME_C_MODEL_H_

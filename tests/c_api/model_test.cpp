@@ -334,5 +334,50 @@ TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
   spirloom_runtime_destroy(runtime);
 }
 
+// total += x of [2], from [1, 2].
+graph::FileGraph StatefulGraph() {
+  graph::FileGraph graph;
+  const uint32_t x = AddInput(graph, "x", {2});
+  graph.AddConstant<float>("start", {2}, 0, {1, 2});
+  const uint32_t total = graph.AddTensor("total", {2});
+  graph.outputs = {AddNode(graph, "aten.add.Tensor", AddArgs(total, x), {2})};
+  graph.states = {{total, graph.outputs[0], 0}};
+  return graph;
+}
+
+TEST_F(CModelTest, StatesOutliveRuns) {
+  EXPECT_EQ(spirloom_model_state_count(nullptr), 0u);
+  OwnedModel model = Load(StatefulGraph());
+  ASSERT_EQ(spirloom_model_state_count(model.get()), 1u);
+  spirloom_tensor_info info = SPIRLOOM_INIT(spirloom_tensor_info);
+  ASSERT_EQ(Call(spirloom_model_state, model.get(), 0u, &info).message, "");
+  EXPECT_STREQ(info.name, "total");
+  EXPECT_EQ(info.size, 8u);
+  ASSERT_EQ(info.rank, 1u);
+  EXPECT_STREQ(info.dims[0], "2");
+  EXPECT_THAT(Call(spirloom_model_state, model.get(), 1u, &info).message, HasSubstr("states"));
+  const Floats x{1, 1};
+  Floats y(2), state(2);
+  const spirloom_const_bytes in = In(x);
+  const spirloom_bytes out = Out(y), kept = Out(state);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_EQ(Call(spirloom_model_run, model.get(), &in, 1u, &out, 1u).message, "");
+  }
+  EXPECT_THAT(y, ElementsAre(3, 4));
+  ASSERT_EQ(Call(spirloom_model_read_state, model.get(), 0u, &kept).message, "");
+  EXPECT_THAT(state, ElementsAre(3, 4));
+  ASSERT_EQ(Call(spirloom_model_reset_states, model.get()).message, "");
+  ASSERT_EQ(Call(spirloom_model_read_state, model.get(), 0u, &kept).message, "");
+  EXPECT_THAT(state, ElementsAre(1, 2));
+  ASSERT_EQ(Call(spirloom_model_write_state, model.get(), 0u, &in).message, "");
+  ASSERT_EQ(Call(spirloom_model_run, model.get(), &in, 1u, &out, 1u).message, "");
+  EXPECT_THAT(y, ElementsAre(2, 2));
+  const spirloom_bytes nothing{nullptr, 8};
+  EXPECT_NE(Call(spirloom_model_read_state, model.get(), 0u, &nothing).message, "");
+  spirloom_load_stats stats = SPIRLOOM_INIT(spirloom_load_stats);
+  ASSERT_EQ(Call(spirloom_model_stats, model.get(), &stats).message, "");
+  EXPECT_GE(stats.state_bytes, 8u);
+}
+
 }  // namespace
 }  // namespace spirloom::c

@@ -64,13 +64,47 @@ TEST(Lowering, ListsAllThatIsUnknown) {
             "\n - 'my.other' is no operator of this library.");
 }
 
-TEST(Lowering, NamesStateAsSuch) {
+TEST(Lowering, NamesStateThatNothingWrites) {
   ProgramBuilder builder = Unary("aten.relu");
   builder.AddConstant(0, 0);
   const int32_t cache = builder.AddTensor({0}, vk::ElementType::F32, 0, 1);
   builder.AddCall("aten.relu", {cache, builder.AddTensor({0})});
   EXPECT_THAT(ErrorOf(builder), HasSubstr("value 2 is a buffer that runs change (state)"));
   EXPECT_THAT(ErrorOf(builder), HasSubstr("(aten.relu #1)"));
+}
+
+// y = relu(s += x), where s begins with `initial`, and is prepacked or not.
+graph::Graph Accumulating(std::vector<std::byte> initial, bool prepacked) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4}), y = builder.AddTensor({4});
+  builder.AddConstant(0, 16, "initial");
+  const int32_t start = builder.AddTensor({4}, vk::ElementType::F32, 0);
+  const int32_t state = prepacked ? builder.AddTensor({4}) : start;
+  if (prepacked) builder.AddCall("et_vk.prepack.default", {start, state});
+  builder.AddCall("aten.add.Tensor", {state, x, builder.AddInt(1), state});
+  builder.AddCall("aten.relu.default", {state, y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  builder.named = std::move(initial);
+  return GraphOf(builder);
+}
+
+TEST(Lowering, MakesStatesOfBuffersThatCallsWrite) {
+  for (bool prepacked : {false, true}) {
+    const graph::Graph graph = Accumulating(std::vector<std::byte>(16, std::byte{1}), prepacked);
+    EXPECT_THAT(OpsOf(graph), ElementsAre("aten.add.Tensor", "aten.relu"));
+    ASSERT_EQ(graph.states.size(), 1U);
+    EXPECT_EQ(graph.nodes[0].args[0].tensors[0], graph.states[0]);
+    EXPECT_EQ(graph.nodes[0].outputs[0], graph.updates[0]);
+    EXPECT_EQ(graph.nodes[1].args[0].tensors[0], graph.updates[0]);
+    EXPECT_EQ(graph.tensors[graph.states[0]].initial, 0);
+  }
+}
+
+TEST(Lowering, KeepsNoZerosOfStates) {
+  const graph::Graph graph = Accumulating(std::vector<std::byte>(16), /*prepacked=*/true);
+  ASSERT_EQ(graph.states.size(), 1U);
+  EXPECT_EQ(graph.tensors[graph.states[0]].initial, -1);
 }
 
 TEST(Lowering, RefusesWhatNothingDefines) {

@@ -9,6 +9,7 @@
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/states.h"
 #include "tests/unit/model_fixture.h"
 
 namespace spirloom::faults {
@@ -33,6 +34,10 @@ std::vector<std::byte> GraphFile() {
   const uint32_t product = AddNode(file, "aten.linear", LinearArgs(x, w, NoneArg()), shape);
   const uint32_t relu = AddNode(file, "aten.relu", {graph::TensorArg(product)}, shape);
   file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(relu, x), shape)};
+  const uint32_t bias = file.AddConstant("bias", {kWidth}, 0, Floats(kWidth, 2));
+  const uint32_t state = file.AddTensor("state", {kWidth});
+  const uint32_t update = AddNode(file, "aten.add.Tensor", AddArgs(state, bias), {kWidth});
+  file.states = {{state, update, /*initial=*/1}};
   return file.Write();
 }
 
@@ -65,6 +70,17 @@ class Exchange {
   std::vector<std::span<std::byte>> outputs_;
 };
 
+// Reads the state into `all`, writes it, and lets it begin anew.
+template <typename Read, typename Write, typename Reset>
+Status UseState(std::vector<float>& all, const Read& read, const Write& write, const Reset& reset) {
+  Floats state(kWidth);
+  const std::span bytes = std::as_writable_bytes(std::span(state));
+  SPIRLOOM_TRY(read(bytes));
+  all.insert(all.end(), state.begin(), state.end());
+  SPIRLOOM_TRY(write(bytes));
+  return reset();
+}
+
 Status UseSize(Model& model, int64_t batch, std::vector<float>& all) {
   Exchange exchange(batch);
   SPIRLOOM_TRY(model.Resize(exchange.shapes()));
@@ -74,6 +90,9 @@ Status UseSize(Model& model, int64_t batch, std::vector<float>& all) {
   SPIRLOOM_TRY(run.IsDone().status());
   SPIRLOOM_TRY(run.Wait(exchange.outputs()));
   exchange.AppendOutputTo(all);
+  SPIRLOOM_TRY(UseState(
+      all, [&](auto bytes) { return model.ReadState(0, bytes); },
+      [&](auto bytes) { return model.WriteState(0, bytes); }, [&] { return model.ResetStates(); }));
   return model.Profile().status();
 }
 
@@ -90,6 +109,10 @@ Result<std::vector<float>> UseStaged(const Runtime& runtime, const ModelOptions&
     SPIRLOOM_TRY(internal::ResizeModel(*state, exchange.shapes()));
     SPIRLOOM_TRY(internal::RunModel(*state, exchange.inputs(), exchange.outputs()));
     exchange.AppendOutputTo(all);
+    SPIRLOOM_TRY(UseState(
+        all, [&](auto bytes) { return internal::ReadState(*state, 0, bytes); },
+        [&](auto bytes) { return internal::WriteState(*state, 0, bytes); },
+        [&] { return internal::ResetStates(*state); }));
   }
   return all;
 }

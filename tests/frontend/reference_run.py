@@ -15,8 +15,15 @@ LIBRARY = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
 OPS = LIBRARY.ops
 
 
-def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs by name; every tensor is rounded to its dtype, as on a device."""
+def run(
+    graph: Graph, inputs: Mapping[str, Array], states: dict[str, Array] | None = None
+) -> dict[str, Array]:
+    """The outputs by name; every tensor is rounded to its dtype, as on a device.
+
+    `states` has what states are before the run, the initial values if it is empty, and is changed
+    to what they are after it.
+    """
+    states = {} if states is None else states
     values: dict[Tensor, Array] = {}
     for tensor in graph.inputs:
         assert inputs[tensor.name].shape == tensor.shape
@@ -24,6 +31,11 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     for tensor in graph.tensors():
         if tensor.data is not None:
             values[tensor] = tensor.data
+    for state in graph.states:
+        name, initial = state.tensor.name, state.initial
+        if initial is None:
+            initial = np.zeros(state.tensor.shape, state.tensor.dtype.numpy)
+        values[state.tensor] = states.get(name, initial)
     for node in graph.nodes:
         op = OPS[node.op]
         args = {a.name: _wide(v, values) for a, v in zip(op.args, node.args, strict=True)}
@@ -32,6 +44,7 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
         for tensor, result in zip(node.outputs, results, strict=True):
             assert result.shape == tensor.shape, f"{node.op}: {result.shape}, not {tensor.shape}"
             values[tensor] = result.astype(tensor.dtype.numpy)
+    states.update({state.tensor.name: values[state.update] for state in graph.states})
     return {tensor.name: values[tensor] for tensor in graph.outputs}
 
 

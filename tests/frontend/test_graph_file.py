@@ -15,7 +15,7 @@ import pytest
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
-from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
+from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -61,6 +61,35 @@ def test_constants_are_aligned_and_stored_once() -> None:
     values = struct.pack("<3f", 7, 7, 7)
     assert data.count(values) == 1 and data.index(values) % 64 == 0
     assert len(data) % 64 == 0
+
+
+def stateful_graph() -> Graph:
+    x, s, y = (Tensor(name, DType.F32, (3,)) for name in "xsy")
+    kept = Tensor("kept", DType.I32, (2,))
+    graph = Graph([x], [y], [Node("aten.maximum", (s, x), (y,), "most")])
+    graph.states = [State(s, y, np.array([1, 2, 3], np.float32)), State(kept, kept)]
+    return graph
+
+
+def test_states_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "net.slg"
+    graph_file.save(stateful_graph(), path)
+    graph = graph_reader.load(path, check=True)
+    first, second = graph.states
+    assert first.initial is not None and first.initial.tolist() == [1, 2, 3]
+    assert first.tensor is graph.nodes[0].args[0] and first.update is graph.outputs[0]
+    assert second.tensor is second.update and second.initial is None
+    assert graph_file.to_bytes(graph) == path.read_bytes()
+
+
+def test_states_of_other_types_are_refused(tmp_path: Path) -> None:
+    graph = stateful_graph()
+    graph.states[1].update = graph.outputs[0]
+    graph_file.save(graph, tmp_path / "net.slg")
+    with pytest.raises(
+        ImportFailure, match=r"state 1 \(kept\) is i32\[2\], and its update f32\[3\]"
+    ):
+        graph_reader.load(tmp_path / "net.slg")
 
 
 def test_external_data_lies_beside_the_graph(tmp_path: Path) -> None:

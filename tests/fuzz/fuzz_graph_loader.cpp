@@ -38,6 +38,17 @@ void CheckGraph(const Graph& graph) {
   }
   for (uint32_t tensor : graph.inputs) Require(tensor < graph.tensors.size());
   for (uint32_t tensor : graph.outputs) Require(tensor < graph.tensors.size());
+  Require(graph.states.size() == graph.updates.size());
+  for (uint32_t tensor : graph.updates) Require(tensor < graph.tensors.size());
+  for (uint32_t tensor : graph.states) {
+    Require(tensor < graph.tensors.size());
+    const spirloom::graph::Tensor& state = graph.tensors[tensor];
+    Require(state.sizes.empty() && state.constant < 0);
+    Require(state.initial < static_cast<int64_t>(graph.constants.size()));
+    if (state.initial >= 0) {
+      Require(graph.constants[static_cast<size_t>(state.initial)].size() == state.size);
+    }
+  }
 }
 
 // The greatest sizes are those of the file; the least may be refused, but no more.

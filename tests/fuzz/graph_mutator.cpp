@@ -267,7 +267,7 @@ void GraphMutator::ChangeNodes(GraphFile& file) {
 void GraphMutator::ChangeInterface(GraphFile& file) {
   auto& inputs = file.graph.inputs;
   auto& outputs = file.graph.outputs;
-  switch (Below(6)) {
+  switch (Below(7)) {
     case 0:
       AddInput(file);
       return;
@@ -289,6 +289,16 @@ void GraphMutator::ChangeInterface(GraphFile& file) {
       inputs.push_back(tensor);
       return;
     }
+    case 4:
+      if (!inputs.empty()) {  // an input becomes a state
+        auto state = std::make_unique<schema::StateT>();
+        const size_t i = Below(inputs.size());
+        state->tensor = inputs[i];
+        state->update = SomeTensor(file);
+        EraseAt(inputs, i);
+        file.graph.states.push_back(std::move(state));
+      }
+      return;
     default:
       outputs.push_back(SomeTensor(file));
   }

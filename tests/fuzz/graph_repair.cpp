@@ -99,7 +99,7 @@ class Repairer {
     if (tensor.sizes.size() != tensor.shape.size()) tensor.sizes.clear();
   }
 
-  // Constants, then inputs that are neither constants nor inputs already.
+  // Constants, then inputs and states that are neither constants nor inputs already.
   void RepairSources() {
     defined_.assign(graph_.tensors.size(), false);
     std::vector<uint32_t> inputs;
@@ -119,6 +119,13 @@ class Repairer {
       inputs.push_back(input);
     }
     graph_.inputs = std::move(inputs);
+    std::erase_if(graph_.states, [&](const auto& state) {
+      if (state->tensor >= graph_.tensors.size() || defined_[state->tensor]) return true;
+      graph_.tensors[state->tensor]->sizes.clear();
+      state->initial = -1;
+      Define(state->tensor);
+      return false;
+    });
     for (const auto& tensor : graph_.tensors) tensors_.push_back(PlanTensorOf(*tensor));
   }
 
@@ -187,12 +194,28 @@ class Repairer {
                   [&](uint32_t output) { return output >= defined_.size() || !defined_[output]; });
     if (graph_.outputs.empty() && !usable_.empty()) graph_.outputs.push_back(usable_.back());
     if (graph_.outputs.size() > 8) graph_.outputs.resize(8);
+    for (const auto& state : graph_.states) {
+      const auto is_like = [&](uint32_t tensor) {
+        const schema::TensorT& a = *graph_.tensors[tensor];
+        const schema::TensorT& b = *graph_.tensors[state->tensor];
+        return a.dtype == b.dtype && a.shape == b.shape;
+      };
+      if (state->update < defined_.size() && defined_[state->update] && is_like(state->update)) {
+        continue;
+      }
+      const auto found = std::ranges::find_if(usable_, is_like);
+      state->update = found == usable_.end() ? state->tensor : *found;
+    }
   }
 
   template <typename Visit>
   void ForEachUse(Visit visit) {
     for (uint32_t& input : graph_.inputs) visit(input);
     for (uint32_t& output : graph_.outputs) visit(output);
+    for (const auto& state : graph_.states) {
+      visit(state->tensor);
+      visit(state->update);
+    }
     for (const auto& node : graph_.nodes) {
       for (uint32_t& output : node->outputs) visit(output);
       for (const auto& arg : node->args) {
@@ -282,6 +305,7 @@ class Repairer {
     };
     for (uint32_t input : graph_.inputs) name(input);
     for (uint32_t output : graph_.outputs) name(output);
+    for (const auto& state : graph_.states) name(state->tensor);
   }
 
   GraphFile& file_;

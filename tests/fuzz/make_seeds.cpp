@@ -96,6 +96,22 @@ FileGraph Symbols() {
   return file;
 }
 
+// A window over the last inputs, a state that is taken whole from another, and one with a value.
+FileGraph States() {
+  FileGraph file;
+  const uint32_t x = file.AddTensor("x", {4});
+  const uint32_t a = file.AddTensor("a", {4}), b = file.AddTensor("b", {4});
+  const uint32_t c = file.AddTensor("c", {4});
+  file.AddConstant<float>("start", {4}, 0, {1, 2, 3, 4});
+  const uint32_t y = file.AddTensor("y", {4}), z = file.AddTensor("z", {4});
+  file.nodes.push_back({"aten.maximum", {TensorArg(a), TensorArg(x)}, {y}, "m"});
+  file.nodes.push_back({"aten.relu", {TensorArg(y)}, {z}, "r"});
+  file.inputs = {x};
+  file.outputs = {y};
+  file.states = {{a, z, 0}, {b, a, -1}, {c, c, -1}};
+  return file;
+}
+
 FileGraph OtherVersion() {
   FileGraph file = Chain();
   file.version = 7;
@@ -110,7 +126,8 @@ std::map<std::string, FileGraph> Graphs() {
           {"external_constants", ExternalConstants()},
           {"odd_shapes", OddShapes()},
           {"other_version", OtherVersion()},
-          {"symbols", Symbols()}};
+          {"symbols", Symbols()},
+          {"states", States()}};
 }
 
 // The folders of seeds.

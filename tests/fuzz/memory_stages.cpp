@@ -39,9 +39,7 @@ uint64_t SizeOf(const PlanTensor& tensor, uint64_t granularity) {
   return (size + granularity - 1) / granularity * granularity;
 }
 
-bool IsActivation(const PlanTensor& root) {
-  return root.size > 0 && !root.is_constant && root.input < 0 && root.output < 0;
-}
+bool IsActivation(const PlanTensor& root) { return root.size > 0 && root.is_temporary(); }
 
 Activations ActivationsOf(const Plan& plan, std::span<const Dispatch* const> run,
                           const FuzzedDevice& device) {

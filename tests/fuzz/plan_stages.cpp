@@ -124,7 +124,7 @@ class Written {
   bool Has(uint32_t tensor) const {
     const Window read = WindowOf(plan_, tensor);
     const PlanTensor& root = plan_.tensors[plan_.Root(tensor)];
-    if (root.constant >= 0 || root.input >= 0) return true;
+    if (root.constant >= 0 || root.input >= 0 || root.state >= 0) return true;
     return std::ranges::any_of(windows_[plan_.Root(tensor)], [&](const Window& written) {
       return written.begin < read.end && read.begin < written.end;
     });
@@ -146,6 +146,11 @@ void CheckPlan(const Plan& plan, const graph::DeviceTraits& device) {
     Require(tensor < plan.tensors.size(), "outputs are tensors");
     Require(plan.tensors[tensor].storage() == Storage::kBuffer, "outputs are in buffers");
     Require(roots.insert(plan.Root(tensor)).second, "outputs share no memory");
+  }
+  for (uint32_t tensor : plan.states) {
+    Require(tensor < plan.tensors.size() && plan.Root(tensor) == tensor, "states are roots");
+    Require(plan.tensors[tensor].storage() == Storage::kBuffer, "states are in buffers");
+    Require(roots.insert(tensor).second, "outputs and states share no memory");
   }
 }
 

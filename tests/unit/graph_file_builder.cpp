@@ -82,6 +82,12 @@ std::vector<std::byte> FileGraph::Write() const {
   for (const SizeExpr& size : sizes) size_offsets.push_back(WriteSize(builder, size));
   const auto symbol_vector = builder.CreateVector(symbol_offsets);
   const auto size_vector = builder.CreateVector(size_offsets);
+  std::vector<Offset<schema::State>> state_offsets;
+  for (const FileState& state : states) {
+    state_offsets.push_back(
+        schema::CreateState(builder, state.tensor, state.update, state.initial));
+  }
+  const auto state_vector = builder.CreateVector(state_offsets);
   Offset<flatbuffers::String> file_name;
   if (!constants_file.empty()) file_name = builder.CreateString(constants_file);
   Offset<flatbuffers::Vector<uint8_t>> digest;
@@ -91,7 +97,7 @@ std::vector<std::byte> FileGraph::Write() const {
   schema::FinishSizePrefixedGraphBuffer(
       builder, schema::CreateGraph(builder, version, tensor_vector, constant_vector, node_vector,
                                    input_vector, output_vector, file_name, /*producer=*/0,
-                                   symbol_vector, size_vector, digest));
+                                   symbol_vector, size_vector, digest, state_vector));
   const auto* data = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   std::vector<std::byte> file(data, data + builder.GetSize());
   file.resize((file.size() + 63) / 64 * 64);

@@ -39,6 +39,12 @@ struct FileNode {
   std::string source = "";  // none if it is empty
 };
 
+struct FileState {
+  uint32_t tensor;
+  uint32_t update;
+  int initial = -1;
+};
+
 struct FileGraph {
   uint32_t version = 1;
   std::vector<FileTensor> tensors;
@@ -51,6 +57,7 @@ struct FileGraph {
   std::vector<std::byte> constant_section;
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;
+  std::vector<FileState> states;
 
   // Appends the bytes of `values` as a constant and a tensor for it; returns the tensor's index.
   template <typename T>

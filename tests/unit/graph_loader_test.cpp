@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -14,6 +15,7 @@
 namespace spirloom::graph {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 // y = relu(x + w), with a constant w.
@@ -346,6 +348,66 @@ TEST(GraphLoader, RefusesConstantsFilesElsewhere) {
   }
 }
 
+// s += x, from s = [1, 2, 3], with x of [3]; a second state that runs leave alone.
+FileGraph StatefulGraph() {
+  FileGraph file;
+  const uint32_t x = file.AddTensor("x", {3});
+  file.AddConstant<float>("start", {3}, 0, {1, 2, 3});
+  const uint32_t s = file.AddTensor("s", {3});
+  const uint32_t sum = file.AddTensor("sum", {3});
+  const uint32_t other = file.AddTensor("other", {2}, 2);
+  file.nodes.push_back({"aten.add.Tensor", {TensorArg(s), TensorArg(x), FloatArg(1)}, {sum}, "a"});
+  file.inputs = {x};
+  file.states = {{s, sum, 0}, {other, other}};
+  return file;
+}
+
+TEST(GraphLoader, ReadsStates) {
+  const std::vector<std::byte> bytes = StatefulGraph().Write();
+  Result<Graph> graph = ParseGraph(bytes);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_THAT(graph->states, ElementsAre(2, 4));
+  EXPECT_THAT(graph->updates, ElementsAre(3, 4));
+  EXPECT_EQ(graph->tensors[2].initial, 0);
+  EXPECT_EQ(graph->tensors[4].initial, -1);
+}
+
+TEST(GraphLoader, RefusesImpossibleStates) {
+  const auto refuse = [](const FileState& state, const std::string& message) {
+    FileGraph file = StatefulGraph();
+    file.states[0] = state;
+    ExpectError(file, message);
+  };
+  refuse({9, 3}, "Tensor index (9) is out of range of 5 tensors.");
+  refuse({9, 3}, "While reading state 0.");
+  refuse({2, 9}, "Tensor index (9) is out of range of 5 tensors.");
+  refuse({2, 9}, "While reading the updates of states.");
+  refuse({1, 3}, "tensor 1 ('start') is a constant.");
+  refuse({0, 3}, "Name 'x' stands for two tensors.");
+  refuse({4, 3}, "Name 'other' stands for two tensors.");
+  refuse({3, 3}, "is read before anything defines it");
+  refuse({2, 3, 1}, "Constant (1) is out of range of 1 constants.");
+  refuse({2, 3, -2}, "Constant (-2) is out of range of 1 constants.");
+  FileGraph file = StatefulGraph();
+  file.tensors[2].name = "";
+  ExpectError(file, "Tensor 2 has no name.");
+  file = StatefulGraph();
+  file.states[1].initial = 0;
+  ExpectError(file, "Size of constant 0 (12) differs from the tensor's (8).");
+  file = StatefulGraph();
+  file.states[1].tensor = file.AddTensor("loose", {2});
+  ExpectError(file, "Nothing defines tensor 4 ('other').");
+  file = StatefulGraph();
+  file.symbols = {{"n", 1, 3}};
+  file.sizes = {{{{1, {0}}}, 1}};
+  file.tensors[0].sizes = {1};
+  file.tensors[2].sizes = {1};
+  ExpectError(file, "A state has sizes that vary.");
+  file = StatefulGraph();
+  file.nodes[0].outputs = {2};
+  ExpectError(file, "is already an input, a constant or another node's output.");
+}
+
 TEST(GraphLoader, SurvivesTruncationAnywhere) {
   const std::vector<std::byte> bytes = SmallGraph().Write();
   for (size_t size = 0; size < bytes.size(); ++size) {
@@ -354,11 +416,11 @@ TEST(GraphLoader, SurvivesTruncationAnywhere) {
 }
 
 TEST(GraphLoader, SurvivesRandomDamage) {
-  const std::vector<std::byte> bytes = SmallGraph().Write();
+  const std::array files = {SmallGraph().Write(), StatefulGraph().Write()};
   std::mt19937 random(3);
-  for (int round = 0; round < 20000; ++round) {
-    std::vector<std::byte> damaged = bytes;
-    for (int k = 0; k < 1 + round % 3; ++k) {
+  for (size_t round = 0; round < 40000; ++round) {
+    std::vector<std::byte> damaged = files[round % files.size()];
+    for (size_t k = 0; k < 1 + round % 3; ++k) {
       damaged[random() % damaged.size()] = static_cast<std::byte>(random());
     }
     Result<Graph> graph = ParseGraph(damaged);

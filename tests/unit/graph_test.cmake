@@ -17,6 +17,7 @@ add_executable(graph_test
   "${unit}/memory_planner_test.cpp"
   "${unit}/parts_test.cpp"
   "${unit}/sizes_test.cpp"
+  "${unit}/states_test.cpp"
   "${unit}/tuning_test.cpp")
 target_include_directories(graph_test PRIVATE "${unit}/../..")
 target_link_libraries(graph_test PRIVATE

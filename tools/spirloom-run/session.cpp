@@ -41,8 +41,9 @@ class Bindings {
   Bindings(const Bindings&) = delete;
   Bindings& operator=(const Bindings&) = delete;
 
-  // Runs once; returns the time in milliseconds.
+  // Runs once, as if for the first time; returns the time in milliseconds.
   Result<double> Run(Model& model) {
+    SPIRLOOM_TRY(model.ResetStates());
     const auto start = std::chrono::steady_clock::now();
     SPIRLOOM_TRY(model.Run(input_spans_, output_spans_));
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;

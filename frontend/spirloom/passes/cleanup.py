@@ -10,8 +10,8 @@ from spirloom.passes.rewrite import replace_tensors
 
 
 def remove_dead_nodes(graph: Graph) -> None:
-    """Drops nodes whose outputs no output of the graph depends on."""
-    needed = set(graph.outputs)
+    """Drops nodes whose outputs no result of the graph depends on."""
+    needed = set(graph.results())
     kept = []
     for node in reversed(graph.nodes):
         if any(t in needed for t in node.outputs):

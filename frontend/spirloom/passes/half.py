@@ -1,4 +1,4 @@
-"""Makes a graph compute in float16, with its inputs and outputs left as they are."""
+"""Makes a graph compute in float16, with inputs, outputs and states left as they are."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class _Halver:
         self._graph = graph
         self._library = library
         self._half: dict[Tensor, Tensor] = {}  # float32 tensor → its float16 form
-        self._ready = {t for t in graph.tensors() if t.data is not None} | set(graph.inputs)
+        self._ready = {t for t in graph.tensors() if t.data is not None} | set(graph.given())
         self._nodes: list[Node] = []
 
     def run(self) -> None:
-        """Rewrites the nodes in order; outputs are converted at the end."""
+        """Rewrites the nodes in order; results are converted at the end."""
         for node in self._graph.nodes:
             self._convert(node)
-        for output in self._graph.outputs:
-            if output not in self._ready:
-                self._full(output)
+        for result in self._graph.results():
+            if result not in self._ready:
+                self._full(result)
         self._graph.nodes = self._nodes
 
     def _convert(self, node: Node) -> None:

@@ -77,7 +77,7 @@ class _Mover:
         result, undone = permute.outputs[0], _inverse(_dims(permute))
         return (
             result.shape == node.outputs[0].shape
-            and result not in self._graph.outputs
+            and result not in self._graph.results()
             and all(
                 user is node or (user.op == PERMUTE and _dims(user) == undone)
                 for user in self._uses[result]

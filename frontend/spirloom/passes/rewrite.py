@@ -18,7 +18,7 @@ class Matcher:
     def __init__(self, graph: Graph) -> None:
         self._producers = graph.producers()
         self._uses = graph.uses()
-        self._outputs = set(graph.outputs)
+        self._results = set(graph.results())
 
     def producer(self, value: object, *ops: str) -> Node | None:
         """The node that makes a tensor, if it is one of these ops."""
@@ -26,7 +26,7 @@ class Matcher:
         return node if node is not None and (not ops or node.op in ops) else None
 
     def inner(self, value: object, *ops: str) -> Node | None:
-        """The same, if the tensor is read once and is no output: the node can be absorbed."""
+        """The same, if the tensor is read once and is no result: the node can be absorbed."""
         node = self.producer(value, *ops)
         return node if node is not None and self.private(node.outputs[0]) else None
 
@@ -42,8 +42,8 @@ class Matcher:
         return places and all(self.same(x, y, most - 1) for x, y in args)
 
     def private(self, tensor: Tensor, readers: int = 1) -> bool:
-        """Whether a tensor is read this often, and is no output of the graph."""
-        return len(self._uses.get(tensor, [])) == readers and tensor not in self._outputs
+        """Whether a tensor is read this often, and is no result of the graph."""
+        return len(self._uses.get(tensor, [])) == readers and tensor not in self._results
 
 
 def limits(library: OpLibrary, node: Node) -> tuple[float, float]:
@@ -91,7 +91,7 @@ def replace_nodes(graph: Graph, replacements: dict[Node, Node | None]) -> None:
 
 
 def replace_tensors(graph: Graph, mapping: dict[Tensor, Tensor]) -> None:
-    """Reads `mapping[t]` wherever t was read, chains included; outputs keep their tensors."""
+    """Reads `mapping[t]` wherever t was read, chains included; results keep their tensors."""
     final = {}
     for tensor in mapping:
         target = tensor

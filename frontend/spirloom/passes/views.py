@@ -27,10 +27,9 @@ def simplify_views(graph: Graph, library: OpLibrary) -> None:
         for node in graph.nodes
         if node.op in (VIEW, PERMUTE) and _does_nothing(library, node)
     }
+    results = set(graph.results())
     mapping = {
-        old: new
-        for old, new in dropped.items()
-        if isinstance(new, Tensor) and old not in graph.outputs
+        old: new for old, new in dropped.items() if isinstance(new, Tensor) and old not in results
     }
     replace_tensors(graph, mapping)
     remove_dead_nodes(graph)

@@ -189,6 +189,7 @@ class LoadStats(Sized):
         ("planned_bytes", Count64),
         ("naive_bytes", Count64),
         ("live_bytes", Count64),
+        ("state_bytes", Count64),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, NoReturn, Self
 
@@ -18,6 +19,7 @@ from spirloom.runtime.memory import SharedArrays
 from spirloom.runtime.native import Handle, Native
 from spirloom.runtime.pending import PendingRun
 from spirloom.runtime.profile import Profile, last_run, merged
+from spirloom.runtime.states import States
 from spirloom.runtime.tensors import Symbol, TensorInfo, read_symbols, read_tensors
 
 
@@ -36,6 +38,7 @@ class LoadStats:
     planned_bytes: int  # activation memory after planning
     naive_bytes: int  # activation memory with no sharing
     live_bytes: int  # the most activation memory in use at once: no plan takes less
+    state_bytes: int  # tensors that outlive runs
 
 
 class Model:
@@ -53,6 +56,7 @@ class Model:
         self._shared = SharedArrays()
         self._dropped: list[Handle] = []  # pending runs, to be freed by who next holds the lock
         self._symbols = read_symbols(library, handle)
+        self._state_infos = read_tensors(library, handle, "state")
         self._read(handle)
 
     @property
@@ -69,6 +73,16 @@ class Model:
     def symbols(self) -> tuple[Symbol, ...]:
         """Sizes that may differ from call to call; none for most models."""
         return self._symbols
+
+    @property
+    def states(self) -> States:
+        """What outlives runs, such as a cache, by name: reading copies it, assigning sets it."""
+        return States(self._native, self._state_infos, self._calls)
+
+    def reset_states(self) -> None:
+        """Gives every state its initial value; the next run is like the first one."""
+        with self._calls() as handle:
+            self._native.call("model_reset_states", handle.value)
 
     @property
     def stats(self) -> LoadStats:
@@ -199,6 +213,14 @@ class Model:
             raise InvalidArgument("The model is closed; load it again.")
         self._dropped.clear()
         return self._handle
+
+    @contextmanager
+    def _calls(self) -> Iterator[Handle]:
+        handle = self._claim()
+        try:
+            yield handle
+        finally:
+            self._lock.release()
 
     def _free_dropped(self) -> None:
         """Frees runs that nobody refers to, which counts as a call: now, or with the next one.

@@ -1,4 +1,4 @@
-"""What a model says of its inputs, outputs and open sizes."""
+"""What a model says of its inputs, outputs, states and open sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DTYPES: dict[int, np.dtype[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """An input or output."""
+    """An input, an output or a state."""
 
     name: str
     dtype: np.dtype[Any]
@@ -48,7 +48,7 @@ class Symbol:
 
 
 def read_tensors(library: Native, model: Handle, kind: str) -> tuple[TensorInfo, ...]:
-    """The model's inputs or outputs; `kind` is "input" or "output"."""
+    """The model's inputs, outputs or states; `kind` is "input", "output" or "state"."""
     tensors = []
     for i in range(library.function(f"model_{kind}_count")(model.value)):
         info: Any = abi.TensorInfo.new()

@@ -21,7 +21,8 @@ _WEIGHTS = {
     "tensor_constant": "tensor_constant_name",
 }
 # What an output is besides one of the user's, and what names it.
-_MUTATIONS = {"buffer_mutation": "buffer_name", "user_input_mutation": "user_input_name",
+_BUFFER_MUTATION = "buffer_mutation"
+_MUTATIONS = {_BUFFER_MUTATION: "buffer_name", "user_input_mutation": "user_input_name",
               "parameter_mutation": "parameter_name"}  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def read_archive(path: Path) -> Program:
     module = model.get("graph_module")
     graph = module.get("graph")
     signature = module.get("signature")
-    outputs, mutated = _outputs(signature)
+    outputs, mutated, updates = _outputs(signature)
     return Program(
         where=str(path),
         inputs=tuple(_input(spec) for spec in signature.get("input_specs").items()),
@@ -62,6 +63,7 @@ def read_archive(path: Path) -> Program:
         symbols={name: _range(r) for name, r in model.get("range_constraints").entries()},
         weights=Weights(archive, _entries(archive)),
         mutated=mutated,
+        updates=updates,
         version=_version(model),
     )
 
@@ -94,18 +96,21 @@ def _input(spec: Json) -> Input:
     return Input("", Kind.OTHER, kind)
 
 
-def _outputs(signature: Json) -> tuple[tuple[Given, ...], tuple[str, ...]]:
+def _outputs(signature: Json) -> tuple[tuple[Given, ...], tuple[str, ...], dict[str, Ref]]:
     outputs: list[Given] = []
     mutated: list[str] = []
+    updates: dict[str, Ref] = {}
     for spec in signature.get("output_specs").items():
         kind, value = spec.only()
         if kind == "user_output":
             outputs.append(argument(value.get("arg")))
         elif kind in _MUTATIONS:
             mutated.append(value.get(_MUTATIONS[kind]).text())
+            if kind == _BUFFER_MUTATION:
+                updates[mutated[-1]] = Ref(_name(value.get("arg")))
         elif kind != "token":
             raise ImportFailure(f"{spec.place} is a {kind}, and only outputs are supported.")
-    return tuple(outputs), tuple(mutated)
+    return tuple(outputs), tuple(mutated), updates
 
 
 def _name(arg: Json) -> str:

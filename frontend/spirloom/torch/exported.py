@@ -29,7 +29,8 @@ from spirloom.torch.weights import from_bfloat16
 
 # The kinds of inputs and outputs that torch.export tells apart, as far as they matter here.
 WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")
-MUTATIONS = ("BUFFER_MUTATION", "USER_INPUT_MUTATION", "PARAMETER_MUTATION")
+BUFFER_MUTATION = "BUFFER_MUTATION"
+MUTATIONS = (BUFFER_MUTATION, "USER_INPUT_MUTATION", "PARAMETER_MUTATION")
 
 
 def read_exported(exported: Any) -> Program:
@@ -37,7 +38,7 @@ def read_exported(exported: Any) -> Program:
     import torch
 
     nodes = list(exported.graph.nodes)
-    outputs, mutated = _outputs(exported)
+    outputs, mutated, updates = _outputs(exported)
     tensors = [n for n in nodes if n.op != "output" and is_tensor(n)]
     return Program(
         where="the exported program",
@@ -48,6 +49,7 @@ def read_exported(exported: Any) -> Program:
         symbols={str(s): range_of(r) for s, r in exported.range_constraints.items()},
         weights=TensorWeights({**exported.state_dict, **exported.constants}),
         mutated=mutated,
+        updates=updates,
         version=str(torch.__version__).partition("+")[0],
     )
 
@@ -90,18 +92,21 @@ def _input(spec: Any) -> Input:
     return Input(spec.arg.name, Kind.USER)
 
 
-def _outputs(exported: Any) -> tuple[tuple[Given, ...], tuple[str, ...]]:
+def _outputs(exported: Any) -> tuple[tuple[Given, ...], tuple[str, ...], dict[str, Ref]]:
     outputs: list[Given] = []
     mutated: list[str] = []
+    updates: dict[str, Ref] = {}
     for spec in exported.graph_signature.output_specs:
         kind = spec.kind.name
         if kind == "USER_OUTPUT":
             outputs.append(spec.arg.value if hasattr(spec.arg, "value") else Ref(spec.arg.name))
         elif kind in MUTATIONS:
             mutated.append(spec.target)
+            if kind == BUFFER_MUTATION:
+                updates[spec.target] = Ref(spec.arg.name)
         elif kind != "TOKEN":
             raise ImportFailure(f"The program gives a {kind.lower()}; only outputs are supported.")
-    return tuple(outputs), tuple(mutated)
+    return tuple(outputs), tuple(mutated), updates
 
 
 def is_part(node: Any) -> bool:

@@ -27,10 +27,22 @@ from spirloom.torch.narrowing import Narrowing, input_facts
 from spirloom.torch.options import Options
 from spirloom.torch.places import place, short_place
 from spirloom.torch.positions import bound
-from spirloom.torch.program import Call, Given, Kind, Meta, Plain, Program, Ref, TypeName, Word
+from spirloom.torch.program import (
+    Call,
+    Given,
+    Input,
+    Kind,
+    Meta,
+    Plain,
+    Program,
+    Ref,
+    TypeName,
+    Word,
+)
 from spirloom.torch.rules import RENAMES, RULES
 from spirloom.torch.rules.table import Several
 from spirloom.torch.size_of import BadSize, SizeOf
+from spirloom.torch.states import state_of, updates_of
 from spirloom.torch.values import Item, is_value
 
 _NO_TYPES = (None,)
@@ -55,21 +67,22 @@ def import_program(
 
     `report` is told which call it is at. Raises ImportFailure.
     """
-    if program.mutated:
-        raise ImportFailure(
-            f"{program.where} writes {', '.join(repr(m) for m in program.mutated[:5])} in place, "
-            "and graphs keep nothing from run to run: make them inputs and outputs of the module."
-        )
-    return Importer(program, library, options, sizes).run(report)
+    return Importer(program, library, options, sizes, updates_of(program)).run(report)
 
 
 class Importer:
     """Imports one program; classes of it may change what becomes of calls that cannot be."""
 
     def __init__(
-        self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
+        self,
+        program: Program,
+        library: OpLibrary,
+        options: Options,
+        sizes: Mapping[str, int],
+        updates: Mapping[str, Ref] | None = None,
     ) -> None:
         self._program = program
+        self._updates = updates or {}  # what buffers become that are states
         self._library = library
         self._options = options
         self._sizes = sizes
@@ -96,6 +109,8 @@ class Importer:
         pairs = zip(self._program.outputs, names, strict=True)
         outputs = [self._output(given, name) for given, name in pairs if given is not None]
         self._graph.outputs = outputs
+        for state in self._graph.states:
+            state.update = self._update(state.tensor)
         return self._graph
 
     def _take_inputs(self) -> None:
@@ -103,7 +118,9 @@ class Importer:
         for given in self._program.inputs:
             if given.kind is Kind.OTHER:
                 raise ImportFailure(f"{self._program.where} takes a {given.target} as an input.")
-            if given.kind is Kind.WEIGHT:
+            if given.kind is Kind.WEIGHT and given.target in self._updates:
+                self._take_state(given, self._program.metas[given.name])
+            elif given.kind is Kind.WEIGHT:
                 self._values[given.name] = self._program.weights[given.target]
             elif given.name not in self._program.metas:
                 try:
@@ -112,7 +129,7 @@ class Importer:
                     raise ImportFailure(f"Input '{given.name}': {error}.") from error
             else:
                 self._take_input(given.name, self._program.metas[given.name], ranges)
-        known = {tensor.name for tensor in self._graph.inputs}
+        known = {tensor.name for tensor in self._graph.given()}
         check_names("range", self._options.ranges, known)
         inputs = {given.name for given in self._program.inputs if given.kind is Kind.USER}
         check_names("fix", self._options.fixed, inputs & {*self._program.metas})
@@ -133,6 +150,20 @@ class Importer:
         self._narrowing.declare(tensor, facts)
         self._graph.inputs.append(tensor)
         self._values[name] = tensor
+
+    def _take_state(self, given: Input, meta: Meta) -> None:
+        state = state_of(given.target, meta, self._program.weights[given.target])
+        facts = input_facts(numpy_type(meta.dtype), self._options.ranges.get(given.target))
+        self._narrowing.declare(state.tensor, facts)
+        self._graph.states.append(state)
+        self._values[given.name] = state.tensor
+
+    def _update(self, state: Tensor) -> Tensor:
+        """What a buffer is at the end."""
+        try:
+            return self._applier.tensor(self._resolved(self._updates[state.name]), state.name)
+        except (Unsupported, OpError, Unknown) as error:
+            raise ImportFailure(f"Buffer '{state.name}': its update fails: {error}.") from error
 
     def _size(self, size: int | SizeOf) -> int:
         return size.value(self._sizes) if isinstance(size, SizeOf) else size
@@ -255,7 +286,7 @@ class Importer:
             tensor = self._applier.tensor(value, name)
         except (Unsupported, OpError, Unknown, ValueError) as error:
             raise ImportFailure(f"Output '{name}' cannot be imported: {error}.") from error
-        shared = tensor.data is not None or tensor in self._graph.inputs
+        shared = tensor.data is not None or tensor in self._graph.given()
         if shared or tensor.name != name:
             self._applier.build.name = name
             tensor = self._applier.build.emit("aten._to_copy", x=tensor, dtype=str(tensor.dtype))

@@ -33,18 +33,38 @@ def functional(target: str) -> tuple[str, str | None]:
     return ".".join([parts[0], name[:-1], *parts[2:]]), target
 
 
+def written_buffers(program: Program) -> dict[str, Ref]:
+    """The buffers that calls write themselves, which bear the names of inputs all along."""
+    weights = {given.name: given.target for given in program.inputs if given.kind is Kind.WEIGHT}
+    firsts = [
+        call.arguments[0].value
+        for call in program.calls
+        if call.arguments and functional(call.target)[1] is not None
+    ]
+    return {
+        weights[first.name]: first
+        for first in firsts
+        if isinstance(first, Ref) and first.name in weights
+    }
+
+
 def refuse_aliased(call: Call, program: Program) -> None:
-    """Unsupported if the tensor that a call writes is an input, or seen through another view."""
+    """Unsupported if the tensor that a call writes is an input, or seen through another view.
+
+    A buffer may be written by its own name: it is a state.
+    """
     written = call.arguments[0].value if call.arguments else None
     if not isinstance(written, Ref):
         raise Unsupported(f"it writes in place; {_REMEDY}")
     shared = _shared(written.name, program, call)
     inputs = {given.name for given in program.inputs}
-    if shared & inputs:
+    if shared & inputs and not _is_buffer(written.name, program):
         kinds = {given.name: given for given in program.inputs}
         source = kinds[min(shared & inputs)]
         what = "weight" if source.kind is Kind.WEIGHT else "input"
-        raise Unsupported(f"it writes the {what} '{source.target or source.name}' in place")
+        name = source.target or source.name
+        remedy = f"; {_REMEDY}" if source.kind is Kind.WEIGHT else ""
+        raise Unsupported(f"it writes the {what} '{name}' in place{remedy}")
     later = program.calls[program.calls.index(call) + 1 :]
     results = {name for result in call.results for name in _names(result)}
     others = shared - {written.name} - results
@@ -52,6 +72,10 @@ def refuse_aliased(call: Call, program: Program) -> None:
     for given in (*read, *program.outputs):
         if others & set(_names(given)):
             raise Unsupported(f"it writes in place what another view shows; {_REMEDY}")
+
+
+def _is_buffer(name: str, program: Program) -> bool:
+    return any(given.name == name and given.kind is Kind.WEIGHT for given in program.inputs)
 
 
 def _shared(name: str, program: Program, before: Call) -> set[str]:

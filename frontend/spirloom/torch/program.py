@@ -99,7 +99,11 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program. `mutated` has what it writes beside its outputs: buffers and inputs."""
+    """A whole program.
+
+    `mutated` has what it writes beside its outputs: buffers and inputs; `updates`, of buffers by
+    their names in `weights`, what they become.
+    """
 
     where: str
     inputs: tuple[Input, ...]
@@ -109,6 +113,7 @@ class Program:
     symbols: Mapping[str, Range] = field(default_factory=dict)
     weights: Mapping[str, Array] = field(default_factory=dict)
     mutated: tuple[str, ...] = ()
+    updates: Mapping[str, Ref] = field(default_factory=dict)
     version: str = ""
 
     def symbols_of(self, names: Iterable[str]) -> set[str]:

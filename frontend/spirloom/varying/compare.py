@@ -35,6 +35,10 @@ class Comparison:
         for mine, theirs in pairs:
             mine.bounds = _both(mine.bounds, theirs.bounds)
             self._pair(mine, theirs, f"input '{mine.name}'", here)
+        for one, two in zip(self.graph.states, other.states, strict=True):
+            self._pair(one.tensor, two.tensor, f"state '{one.tensor.name}'", here)
+            if one.tensor.shape != two.tensor.shape:
+                _refuse(f"state '{one.tensor.name}'", f"is {two.tensor} {here}")
         for own, node in zip(self.graph.nodes, other.nodes, strict=False):
             self._nodes(own, node, here)
         if len(self.graph.nodes) != len(other.nodes):
@@ -44,6 +48,8 @@ class Comparison:
             )
         for mine, theirs in zip(self.graph.outputs, other.outputs, strict=True):
             self._pair(mine, theirs, f"output '{mine.name}'", here)
+        for one, two in zip(self.graph.states, other.states, strict=True):
+            self._pair(one.update, two.update, f"the update of state '{one.tensor.name}'", here)
 
     def _nodes(self, own: Node, node: Node, here: str) -> None:
         what = f"node '{own.name}' ({own.op})"

@@ -74,9 +74,10 @@ def _set_shapes(comparison: Comparison, fitter: Fitter, library: OpLibrary) -> N
     """Where the shape of a computed tensor is not found, the runtime infers it all the same."""
     graph = comparison.graph
     slices: dict[Tensor, tuple[int, ...]] = {}
+    given = set(graph.given())
     for tensor, others in comparison.shapes.items():
         dims = _varying(tensor.shape, others, fitter)
-        wanted = tensor.data is not None or tensor in graph.inputs
+        wanted = tensor.data is not None or tensor in given
         if wanted and None in dims:
             raise ImportFailure(
                 f"The model cannot vary in size: how the shape of '{tensor.name}' follows from the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spirloom.errors import ImportFailure
-from spirloom.ir import ArgValue, Graph, Node, Tensor
+from spirloom.ir import ArgValue, Graph, Node, State, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.sizes import at, inferred_size
 
@@ -37,7 +37,17 @@ class _Specializer:
         inputs = [self._tensor(tensor) for tensor in self._graph.inputs]
         nodes = [self._node(node) for node in self._graph.nodes]
         outputs = [self._tensor(tensor) for tensor in self._graph.outputs]
-        return Graph(inputs, outputs, nodes, self._graph.producer)
+        states = [
+            State(self._tensor(state.tensor), self._tensor(state.update), state.initial)
+            for state in self._graph.states
+        ]
+        for state in states:
+            if state.update.shape != state.tensor.shape:
+                raise ImportFailure(
+                    f"The model cannot vary in size: at {sizes_text(self._sizes)}, state "
+                    f"'{state.tensor.name}' becomes {state.update}, not {state.tensor}."
+                )
+        return Graph(inputs, outputs, nodes, self._graph.producer, states=states)
 
     def _tensor(self, tensor: Tensor) -> Tensor:
         if tensor not in self._tensors:

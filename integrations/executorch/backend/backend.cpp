@@ -1,5 +1,6 @@
 // ExecuTorch's view of the delegate: the backend that it finds under "VulkanBackend".
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/platform/platform.h>
 
 #include <memory>
 #include <span>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "integrations/executorch/backend/delegate.h"
+#include "integrations/executorch/backend/events.h"
 #include "integrations/executorch/backend/guarded.h"
 #include "integrations/executorch/backend/options.h"
 #include "integrations/executorch/backend/registered.h"
@@ -41,12 +43,18 @@ Result<std::unique_ptr<Delegate>> Load(et::BackendInitContext& context,
                                        const et::FreeableBuffer& blob,
                                        et::ArrayRef<et::CompileSpec> compile_specs) {
   SPIRLOOM_TRY(CheckRuntimeSpecs(context.runtime_specs()));
-  SPIRLOOM_TRY_ASSIGN(const ModelOptions options, ReadCompileSpecs(compile_specs));
+  SPIRLOOM_TRY_ASSIGN(ModelOptions options, ReadCompileSpecs(compile_specs));
+  options.profile = context.event_tracer() != nullptr;
   SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession());
   DataMap data(context.get_named_data_map());
   const std::span bytes(static_cast<const std::byte*>(blob.data()), blob.size());
-  return Delegate::Load(
-      *session, bytes, [&](std::string_view key) { return data.Find(key); }, options);
+  const NamedData find = [&](std::string_view key) { return data.Find(key); };
+  auto delegate = Delegate::Load(*session, bytes, find, options);
+  if (delegate.ok() || !options.profile || delegate.status().code() != StatusCode::kUnsupported) {
+    return delegate;
+  }
+  options.profile = false;  // the device may have no timestamps
+  return Delegate::Load(*session, bytes, find, options);
 }
 
 class Backend final : public et::BackendInterface {
@@ -66,10 +74,16 @@ class Backend final : public et::BackendInterface {
     return delegate.release();
   }
 
-  et::Error execute(et::BackendExecutionContext&, et::DelegateHandle* handle,
+  et::Error execute(et::BackendExecutionContext& context, et::DelegateHandle* handle,
                     et::Span<et::EValue*> args) const override {
-    const Status status = Guarded([&] {
-      return static_cast<Delegate*>(handle)->Execute(std::span(args.data(), args.size()));
+    const Status status = Guarded([&]() -> Status {
+      auto& delegate = *static_cast<Delegate*>(handle);
+      const et_timestamp_t start = et_pal_current_ticks();
+      SPIRLOOM_TRY(delegate.Execute(std::span(args.data(), args.size())));
+      if (context.event_tracer() == nullptr) return Status();
+      SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, delegate.Profile());
+      LogEvents(*context.event_tracer(), start, dispatches);
+      return Status();
     });
     return status.ok() ? et::Error::Ok : Report(status);
   }

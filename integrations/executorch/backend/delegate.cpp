@@ -31,7 +31,9 @@ Status Delegate::Execute(std::span<EValue* const> values) {
   if (values.size() != inputs + lowered_.outputs.size()) {
     return Error(StatusCode::kInvalidArgument,
                  {"Number of values (", values.size(), ") differs from the delegate's ", inputs,
-                  " inputs and ", lowered_.outputs.size(), " outputs."});
+                  " inputs and ", lowered_.outputs.size(),
+                  " outputs. If the module changes buffers, lower it with "
+                  "VulkanPartitioner({'alias_buffer_mutations': True})."});
   }
   SPIRLOOM_TRY(Resize(values.first(inputs)));
   return Run(values.first(inputs), values.subspan(inputs));

@@ -27,6 +27,8 @@ class Delegate {
 
   // Takes the inputs and, behind them, the outputs: computes those, of the sizes that follow.
   Status Execute(std::span<EValue* const> values);
+  // What the dispatches of the last run took, if `options` asked for that.
+  Result<std::vector<DispatchProfile>> Profile() const { return model_.Profile(); }
 
  private:
   Delegate(Model model, Lowered lowered);

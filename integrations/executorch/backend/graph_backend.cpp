@@ -4,12 +4,12 @@
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/platform/platform.h>
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "integrations/executorch/backend/events.h"
 #include "integrations/executorch/backend/graph_delegate.h"
 #include "integrations/executorch/backend/guarded.h"
 #include "integrations/executorch/backend/options.h"
@@ -38,24 +38,6 @@ Result<std::unique_ptr<GraphDelegate>> Load(et::BackendInitContext& context,
   }
   options.profile = false;  // the device may have no timestamps
   return GraphDelegate::Load(*session, bytes, options);
-}
-
-et_timestamp_t TicksOf(uint64_t nanoseconds) {
-  const et_tick_ratio_t ratio = et_pal_ticks_to_ns_multiplier();
-  return nanoseconds * ratio.denominator / ratio.numerator;
-}
-
-// A row for each dispatch of a run that began at `start`, with the device's times. Its name is that
-// of the graph's node, by which the exporter's map of the delegate (debug_handle_map) has
-// ExecuTorch's debug handles; its metadata is the kernel.
-void LogEvents(et::EventTracer& tracer, et_timestamp_t start,
-               std::span<const DispatchProfile> dispatches) {
-  for (const DispatchProfile& dispatch : dispatches) {
-    tracer.log_profiling_delegate(dispatch.node.c_str(), et::kUnsetDelegateDebugIntId,
-                                  start + TicksOf(dispatch.start_ns),
-                                  start + TicksOf(dispatch.start_ns + dispatch.gpu_ns),
-                                  dispatch.variant.data(), dispatch.variant.size());
-  }
 }
 
 class GraphBackend final : public et::BackendInterface {

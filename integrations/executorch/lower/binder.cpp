@@ -98,7 +98,7 @@ Status FillDefaults(const OpInfo& op, std::vector<schema::ArgT>& args) {
   return Status();
 }
 
-std::string NodeName(const Call& call) { return Concat({call.name, " #", call.node_id}); }
+std::string NodeName(const Call& call) { return Concat({call.name, kIdMark, call.node_id}); }
 
 }  // namespace
 

@@ -18,6 +18,9 @@
 
 namespace spirloom::delegate {
 
+// Stands in a node's name before the id of the call that it is made of.
+inline constexpr std::string_view kIdMark = " #";
+
 // The arguments of a call, without its result.
 inline std::span<const uint32_t> ArgsOf(const Call& call) {
   return std::span(call.args).first(call.args.size() - 1);

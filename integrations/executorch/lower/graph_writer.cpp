@@ -91,6 +91,18 @@ uint32_t GraphWriter::AddConstant(std::string name, DType dtype, const Shape& sh
   return AddConstant(std::move(name), dtype, shape, std::span<const std::byte>(*kept_.back()));
 }
 
+void GraphWriter::AddState(uint32_t tensor, uint32_t update, std::vector<std::byte> initial) {
+  auto state = std::make_unique<schema::StateT>();
+  state->tensor = tensor;
+  state->update = update;
+  if (std::ranges::any_of(initial, [](std::byte byte) { return byte != std::byte{0}; })) {
+    state->initial = static_cast<int32_t>(constants_.size());
+    kept_.push_back(std::make_unique<std::vector<std::byte>>(std::move(initial)));
+    constants_.emplace_back(*kept_.back());
+  }
+  graph_.states.push_back(std::move(state));
+}
+
 void GraphWriter::AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
                           std::vector<uint32_t> outputs) {
   auto node = std::make_unique<schema::NodeT>();

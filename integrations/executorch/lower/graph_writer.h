@@ -39,6 +39,9 @@ class GraphWriter {
   // The same with bytes that the writer keeps.
   uint32_t AddConstant(std::string name, DType dtype, const Shape& shape,
                        std::vector<std::byte> bytes);
+  // Makes `tensor` a state that begins with these bytes, which the writer keeps, and that `update`
+  // tells at the end of a run.
+  void AddState(uint32_t tensor, uint32_t update, std::vector<std::byte> initial);
   void AddNode(std::string op, std::string name, std::vector<schema::ArgT> args,
                std::vector<uint32_t> outputs);
   void AddInput(uint32_t tensor) { graph_.inputs.push_back(tensor); }

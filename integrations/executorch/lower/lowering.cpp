@@ -24,10 +24,12 @@ class Lowering {
 
   Result<Lowered> Run() && {
     SPIRLOOM_TRY(values_.AddInputs());
+    SPIRLOOM_TRY(values_.AddStates());
     for (const Call& call : program_.calls) LowerCall(call);
     Lowered lowered;
     for (size_t i = 0; i < program_.outputs.size(); ++i) AddOutput(i, lowered);
     SPIRLOOM_TRY(Problems());
+    SPIRLOOM_TRY(values_.FinishStates());
     for (const uint32_t id : program_.inputs) lowered.inputs.push_back(BorderOf(id));
     lowered.size_steps = values_.size_steps();
     lowered.steps = values_.steps();
@@ -39,6 +41,7 @@ class Lowering {
 
  private:
   void LowerCall(const Call& call) {
+    if (call.name == kPrepack && values_.is_state(ResultOf(call))) return;
     if (std::ranges::any_of(call.args, [&](uint32_t id) { return IsPoisoned(id); })) {
       return PoisonResults(call);
     }

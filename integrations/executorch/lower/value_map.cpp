@@ -100,6 +100,42 @@ Status ValueMap::AddTensorInput(size_t input, uint32_t id) {
   return Define(id, inside);
 }
 
+Status ValueMap::AddStates() {
+  for (const auto& [id, constant] : states_) {
+    const TensorValue& value = *tensor(id);
+    const TensorValue& source = *tensor(constant);
+    if (value.type != source.type || value.shape != source.shape) {
+      return InvalidFile({DescribeValue(id), " has another type than its initial value, ",
+                          DescribeValue(constant), "."});
+    }
+    olds_[id] = Declare(id);
+    if (!tensors_.emplace(id, olds_[id]).second) {
+      return InvalidFile({"The input ", DescribeValue(id), " is a constant."});
+    }
+  }
+  return Status();
+}
+
+Status ValueMap::FinishStates() {
+  for (const auto& [id, constant] : states_) {
+    const std::span bytes = BytesOf(*tensor(constant));
+    std::vector<std::byte> initial(bytes.begin(), bytes.end());
+    const ElementType type = tensor(constant)->type;
+    if (ElementSize(type) != spirloom::ElementSize(DeviceType(type))) {
+      initial.resize(bytes.size() / ElementSize(type) * spirloom::ElementSize(DeviceType(type)));
+      SPIRLOOM_TRY_WHILE(Narrow(type, bytes, initial), {"reading ", DescribeValue(constant)});
+    }
+    graph_.AddState(olds_.at(id), tensors_.at(id), std::move(initial));
+  }
+  return Status();
+}
+
+std::span<const std::byte> ValueMap::BytesOf(const TensorValue& constant) const {
+  size_t count = 1;
+  for (const int64_t size : constant.shape) count *= static_cast<size_t>(size);
+  return program_.constants[*constant.constant].first(count * ElementSize(constant.type));
+}
+
 uint32_t ValueMap::AddStep(SymStep step) {
   steps_.push_back(step);
   return static_cast<uint32_t>(steps_.size() - 1);
@@ -112,8 +148,8 @@ Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
   if (source->is_state) {
     return Error(StatusCode::kUnsupported,
                  {DescribeValue(id),
-                  " is a buffer that runs change (state), such as a cache of "
-                  "keys and values; that is not supported yet."});
+                  " is a buffer that runs change (state), and no call is known to change it; calls "
+                  "that write their arguments are not supported yet."});
   }
   if (!source->constant.has_value()) {
     return InvalidFile({DescribeValue(id), " is read before anything defines it."});
@@ -124,14 +160,13 @@ Result<uint32_t> ValueMap::TensorOf(uint32_t id) {
 }
 
 Result<uint32_t> ValueMap::AddConstantTensor(uint32_t id, const TensorValue& source) {
-  size_t count = 1;
-  for (const int64_t size : source.shape) count *= static_cast<size_t>(size);
-  const auto bytes = program_.constants[*source.constant].first(count * ElementSize(source.type));
+  const std::span bytes = BytesOf(source);
   const DType dtype = DeviceType(source.type);
   if (ElementSize(source.type) == spirloom::ElementSize(dtype)) {
     return graph_.AddConstant(TensorName(id), dtype, source.shape, bytes);
   }
-  std::vector<std::byte> narrow(count * spirloom::ElementSize(dtype));
+  std::vector<std::byte> narrow(bytes.size() / ElementSize(source.type) *
+                                spirloom::ElementSize(dtype));
   SPIRLOOM_TRY_WHILE(Narrow(source.type, bytes, narrow), {"reading ", DescribeValue(id)});
   return graph_.AddConstant(TensorName(id), dtype, source.shape, std::move(narrow));
 }
@@ -151,11 +186,9 @@ Status ValueMap::Define(uint32_t id, uint32_t tensor) {
   if (program_.values[id].index() != Value(TensorValue()).index()) {
     return InvalidFile({DescribeValue(id), " is computed, but is no tensor."});
   }
-  if (this->tensor(id)->constant.has_value()) {
-    return Error(StatusCode::kUnsupported,
-                 {DescribeValue(id),
-                  " is written, a buffer that runs change (state); that is not "
-                  "supported yet."});
+  if (is_state(id)) {
+    tensors_[id] = tensor;
+    return Status();
   }
   if (!tensors_.emplace(id, tensor).second) {
     return InvalidFile({DescribeValue(id), " is defined twice."});
@@ -225,7 +258,8 @@ Result<SymValue> ValueMap::SizeSym(uint32_t id, int64_t dim) {
   if (d < 0 || d >= rank) {
     return InvalidFile({"Dim ", dim, " of ", DescribeValue(id), " is none of its ", rank, "."});
   }
-  if (source->constant.has_value()) return ConstantSym(source->shape[static_cast<size_t>(d)]);
+  if (source->constant.has_value() || is_state(id))
+    return ConstantSym(source->shape[static_cast<size_t>(d)]);
   SPIRLOOM_TRY_ASSIGN(const uint32_t input, InputOf(id, "A size"));
   SymValue size;
   size.step = AddStep({SymKind::kSize, input, d});

@@ -12,6 +12,7 @@
 
 #include "integrations/executorch/blob/program.h"
 #include "integrations/executorch/lower/graph_writer.h"
+#include "integrations/executorch/lower/states.h"
 #include "integrations/executorch/lower/sym_ints.h"
 #include "spirloom/status.h"
 
@@ -26,10 +27,16 @@ struct SymValue {
 
 class ValueMap {
  public:
-  ValueMap(const Program& program, GraphWriter& graph) : program_(program), graph_(graph) {}
+  ValueMap(const Program& program, GraphWriter& graph)
+      : program_(program), graph_(graph), states_(FindStates(program)) {}
 
   // Makes the program's inputs the graph's. Call first.
   Status AddInputs();
+  // Makes the buffers that calls write the graph's states. Call next, and, when all calls are
+  // lowered, FinishStates().
+  Status AddStates();
+  Status FinishStates();
+  bool is_state(uint32_t id) const { return states_.contains(id); }
 
   const Value& value(uint32_t id) const { return program_.values[id]; }
   const TensorValue* tensor(uint32_t id) const { return std::get_if<TensorValue>(&value(id)); }
@@ -79,10 +86,13 @@ class ValueMap {
   Status AddTensorInput(size_t input, uint32_t id);
   uint32_t AddStep(SymStep step);
   Result<uint32_t> AddConstantTensor(uint32_t id, const TensorValue& tensor);
+  std::span<const std::byte> BytesOf(const TensorValue& constant) const;
   Result<uint32_t> InputOf(uint32_t id, const char* what) const;
 
   const Program& program_;
   GraphWriter& graph_;
+  std::map<uint32_t, uint32_t> states_;   // value → the constant that it begins with
+  std::map<uint32_t, uint32_t> olds_;     // such a value → the tensor that it is before a run
   std::map<uint32_t, uint32_t> tensors_;  // value → tensor of the graph
   std::map<uint32_t, uint32_t> inputs_;   // tensor of the graph → the program's input that it is
   std::map<uint32_t, SymValue> syms_;

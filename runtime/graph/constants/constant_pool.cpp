@@ -52,8 +52,10 @@ std::unordered_map<uint32_t, uint32_t> ConstantPool::Identify(const Plan& plan) 
   std::unordered_map<uint32_t, uint32_t> numbers;
   for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
-    if (tensor.constant < 0) continue;
-    numbers[i] = NumberOf("file " + std::to_string(tensor.constant) + TypeOf(tensor));
+    if (tensor.constant < 0 && tensor.state < 0) continue;
+    const bool is_state = tensor.state >= 0;
+    const int32_t place = is_state ? tensor.state : tensor.constant;
+    numbers[i] = NumberOf((is_state ? "state " : "file ") + std::to_string(place) + TypeOf(tensor));
   }
   for (const PlanNode& node : plan.nodes) {
     if (!node.is_constant) continue;

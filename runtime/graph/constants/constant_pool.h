@@ -11,12 +11,12 @@
 
 namespace spirloom::graph {
 
-// Finds constants that a model has on the device already, prepared for another plan of the same
-// graph. Owns none: they live as long as some store holds them.
+// Finds constants and states that a model has on the device already, made for another plan of the
+// same graph. Owns none: they live as long as some store holds them.
 class ConstantPool {
  public:
   // For each constant tensor of `plan` that is a root, a number that stands for its bytes and its
-  // layout in every plan of the graph.
+  // layout in every plan of the graph; for each state one that stands for it.
   std::unordered_map<uint32_t, uint32_t> Identify(const Plan& plan);
 
   // The constant with this number; null if there is none.

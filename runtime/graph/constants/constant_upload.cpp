@@ -11,18 +11,26 @@ namespace spirloom::graph {
 
 uint64_t ConstantUpload::StagedSize(uint64_t size) { return AlignUp(size, 16); }
 
-Status ConstantUpload::Add(uint32_t tensor, std::span<const std::byte> bytes) {
+void ConstantUpload::Fill(std::byte* target, const std::byte* data, size_t size) {
+  if (data == nullptr) {
+    std::memset(target, 0, size);
+  } else {
+    std::memcpy(target, data, size);
+  }
+}
+
+Status ConstantUpload::Add(uint32_t tensor, const std::byte* data, size_t total) {
   if (!staging_) {
     SPIRLOOM_TRY_ASSIGN(staging_,
                         vulkan::Buffer::Create(device_, staging_size_, vulkan::MemoryUse::kUpload));
   }
   size_t done = 0;
-  while (done < bytes.size()) {
+  while (done < total) {
     if (staged_ == staging_->size()) SPIRLOOM_TRY(Flush());
     const size_t size =
-        std::min<size_t>(bytes.size() - done, static_cast<size_t>(staging_->size() - staged_));
+        std::min<size_t>(total - done, static_cast<size_t>(staging_->size() - staged_));
     assert(size > 0);
-    std::memcpy(staging_->mapped() + staged_, bytes.data() + done, size);
+    Fill(staging_->mapped() + staged_, data == nullptr ? data : data + done, size);
     pieces_.push_back({tensor, done, staged_, size});
     done += size;
     // Copies start at multiples of 4 bytes.

@@ -23,11 +23,14 @@ class ConstantUpload {
                  uint64_t staging_size)
       : device_(device), resources_(resources), staging_size_(staging_size) {}
 
-  // Copies `bytes` to the start of the tensor's buffer, at the latest when Flush() returns.
-  Status Add(uint32_t tensor, std::span<const std::byte> bytes);
+  // Copies `total` bytes, zeros if `data` is null, to the start of the tensor's buffer, at the
+  // latest when Flush() returns.
+  Status Add(uint32_t tensor, const std::byte* data, size_t total);
   // Copies out what is gathered, and waits.
   Status Flush();
 
+  // Copies `size` bytes, or zeros.
+  static void Fill(std::byte* target, const std::byte* data, size_t size);
   // What a tensor of `size` bytes takes of the staging buffer.
   static uint64_t StagedSize(uint64_t size);
 

@@ -6,6 +6,7 @@ namespace spirloom::graph {
 
 ConstantWork FindConstantWork(const Plan& plan, std::span<const Dispatch> dispatches) {
   ConstantWork work;
+  work.persistent.insert(plan.states.begin(), plan.states.end());
   for (const Dispatch& dispatch : dispatches) {
     if (plan.nodes[dispatch.node].is_constant) {
       work.dispatches.push_back(&dispatch);

@@ -12,7 +12,7 @@
 namespace spirloom::graph {
 
 struct ConstantWork {
-  std::set<uint32_t> persistent;            // the constants, as roots, that a run binds
+  std::set<uint32_t> persistent;            // the constants, as roots, that a run binds; all states
   std::vector<const Dispatch*> dispatches;  // those of constant nodes, in order
 };
 

@@ -71,21 +71,32 @@ class WeightInit {
     }
   }
 
-  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0; }
+  bool IsState(uint32_t root) const { return TensorAt(root).state >= 0; }
+  bool IsRaw(uint32_t root) const { return TensorAt(root).constant >= 0 || IsState(root); }
 
+  // Empty of a state that begins with zeros.
   std::span<const std::byte> BytesOf(uint32_t root) const {
+    if (TensorAt(root).constant < 0) return {};
     return inputs_.graph.constants[static_cast<size_t>(TensorAt(root).constant)];
   }
 
   Status AllocatePersistent() {
     std::vector<uint32_t> raw;
     std::vector<uint32_t> computed;
-    for (uint32_t root : work_.persistent) (IsRaw(root) ? raw : computed).push_back(root);
+    std::vector<uint32_t> states;
+    for (uint32_t root : work_.persistent) {
+      (IsState(root) ? states : IsRaw(root) ? raw : computed).push_back(root);
+    }
     const vulkan::MemoryUse raw_use =
         inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes raw_bytes, store_.Allocate(raw, raw_use));
     SPIRLOOM_TRY_ASSIGN(const AllocatedBytes computed_bytes,
                         store_.Allocate(computed, vulkan::MemoryUse::kDevice));
+    SPIRLOOM_TRY_ASSIGN(
+        const AllocatedBytes state_bytes,
+        store_.Allocate(states, inputs_.host_maps_constants ? vulkan::MemoryUse::kReadback
+                                                            : vulkan::MemoryUse::kDevice));
+    result_.state_bytes = state_bytes.planned;
     result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
     return Status();
   }
@@ -96,11 +107,12 @@ class WeightInit {
     for (uint32_t root : work_.persistent) {
       const TensorResource* resource = store_.Find(root);
       if (!IsRaw(root) || resource == nullptr) continue;
-      const std::span<const std::byte> bytes = BytesOf(root);
+      const std::byte* data = BytesOf(root).data();
+      const auto size = static_cast<size_t>(TensorAt(root).size);
       if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
-        std::memcpy(mapped, bytes.data(), bytes.size());
+        ConstantUpload::Fill(mapped, data, size);
       } else {
-        SPIRLOOM_TRY(upload.Add(root, bytes));
+        SPIRLOOM_TRY(upload.Add(root, data, size));
       }
     }
     return upload.Flush();

@@ -1,5 +1,5 @@
-// Brings a plan's constants onto the device: uploads them and runs the nodes that depend on
-// constants alone (weight packing, layout copies, casts).
+// Brings a plan's constants and states onto the device: uploads them and runs the nodes that depend
+// on constants alone (weight packing, layout copies, casts).
 #ifndef SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_WEIGHT_INIT_H_
 #define SPIRLOOM_RUNTIME_GRAPH_CONSTANTS_WEIGHT_INIT_H_
 
@@ -33,12 +33,14 @@ struct WeightInitInputs {
 
 struct WeightInitResult {
   uint64_t constant_bytes = 0;  // on the device from now on
+  uint64_t state_bytes = 0;     // likewise
   // Images of constants, which are in layout GENERAL from now on.
   std::unordered_set<VkImage> initialized;
 };
 
-// Puts into `store` every constant tensor that a run needs, filled. Constants that only
-// others are computed from are on the device for a moment, in batches of bounded size.
+// Puts into `store` every constant tensor that a run needs, filled, and every state, with its
+// initial value unless `inputs.known` has it. Constants that only others are computed from are on
+// the device for a moment, in batches of bounded size.
 Result<WeightInitResult> InitializeWeights(const WeightInitInputs& inputs, TensorStore& store);
 
 }  // namespace spirloom::graph

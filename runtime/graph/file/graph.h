@@ -49,6 +49,7 @@ struct Tensor {
   Shape shape;
   Storage storage = Storage::kAuto;  // what the graph asks for
   int32_t constant = -1;             // index into Graph::constants
+  int32_t initial = -1;              // of a state, likewise; -1: zeros
   int64_t least = INT64_MIN;         // of an input: its numbers lie between these
   int64_t greatest = INT64_MAX;
   uint64_t size = 0;
@@ -67,14 +68,16 @@ struct Node {
 
 // Immutable once loaded. With symbols, shapes and ints are those for their greatest values. Every
 // index is in range; nodes are topologically sorted; each tensor that is used is an input, a
-// constant or the output of exactly one node.
+// constant, a state or the output of exactly one node.
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<std::span<const std::byte>> constants;  // refer to the file, which must outlive this
   std::vector<Node> nodes;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
-  std::string constants_file;  // a bare file name; empty: the constants are in the graph file
+  std::vector<uint32_t> states;   // outlive runs: one begins with what is there
+  std::vector<uint32_t> updates;  // what each of them becomes in a run
+  std::string constants_file;     // a bare file name; empty: the constants are in the graph file
   std::string producer;
   uint64_t file_bytes = 0;  // of the graph and its constants
   std::vector<Symbol> symbols;

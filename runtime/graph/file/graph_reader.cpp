@@ -13,7 +13,11 @@
 namespace spirloom::graph {
 namespace {
 
-// Reads what graph files say of nodes, inputs and outputs into `graph`, whose tensors are there.
+// What takes longer with each state is bounded.
+constexpr size_t kMaxStates = 4096;
+
+// Reads what graph files say of nodes, inputs, outputs and states into `graph`, whose tensors are
+// there.
 class Reader {
  public:
   Reader(const schema::Graph& source, const SizeReader& sizes, ReadBudget& budget, Graph& graph)
@@ -22,7 +26,8 @@ class Reader {
   Status Read() {
     SPIRLOOM_TRY(ReadInputs());
     SPIRLOOM_TRY(ReadNodes());
-    return ReadOutputs();
+    SPIRLOOM_TRY(ReadOutputs());
+    return CheckUpdates();
   }
 
  private:
@@ -39,20 +44,53 @@ class Reader {
   Status ReadInputs() {
     std::set<std::string> names;
     for (size_t i = 0; i < CountOf(source_.inputs()); ++i) {
-      SPIRLOOM_TRY_WHILE(ReadInput(ElementAt(*source_.inputs(), i), names), {"reading input ", i});
+      const uint32_t tensor = ElementAt(*source_.inputs(), i);
+      SPIRLOOM_TRY_WHILE(DefineSource(tensor, names), {"reading input ", i});
+      graph_.inputs.push_back(tensor);
+    }
+    if (CountOf(source_.states()) > kMaxStates) {
+      return InvalidFile({"The graph has more than ", kMaxStates, " states."});
+    }
+    for (size_t i = 0; i < CountOf(source_.states()); ++i) {
+      const auto* state = source_.states()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      SPIRLOOM_TRY_WHILE(ReadState(*state, names), {"reading state ", i});
     }
     return CheckSymbolsOfInputs(graph_);
   }
 
-  Status ReadInput(uint32_t tensor, std::set<std::string>& names) {
+  // The tensor has a value from the start of a run on.
+  Status DefineSource(uint32_t tensor, std::set<std::string>& names) {
     SPIRLOOM_TRY(scope_.CheckIndex(tensor));
     SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
     if (scope_.IsDefined(tensor)) {
       return InvalidFile({DescribeTensor(graph_, tensor), " is a constant."});
     }
     scope_.Define(tensor);
-    graph_.inputs.push_back(tensor);
     return Status();
+  }
+
+  Status ReadState(const schema::State& source, std::set<std::string>& names) {
+    SPIRLOOM_TRY(DefineSource(source.tensor(), names));
+    graph_.states.push_back(source.tensor());
+    graph_.updates.push_back(source.update());
+    Tensor& tensor = graph_.tensors[source.tensor()];
+    tensor.initial = source.initial();
+    if (!tensor.sizes.empty()) return InvalidFile({"A state has sizes that vary."});
+    return CheckConstantOf(tensor, tensor.initial, graph_.constants);
+  }
+
+  // That they are like their states, lowering checks.
+  Status CheckUpdates() const {
+    for (uint32_t update : graph_.updates) {
+      SPIRLOOM_TRY_WHILE(CheckDefined(update), {"reading the updates of states"});
+    }
+    return Status();
+  }
+
+  Status CheckDefined(uint32_t tensor) const {
+    SPIRLOOM_TRY(scope_.CheckIndex(tensor));
+    if (scope_.IsDefined(tensor)) return Status();
+    return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."});
   }
 
   Status ReadNodes() {
@@ -78,10 +116,7 @@ class Reader {
 
   // The same tensor may be returned twice; two tensors of one name may not.
   Status ReadOutput(uint32_t tensor, std::set<std::string>& names, std::set<uint32_t>& seen) {
-    SPIRLOOM_TRY(scope_.CheckIndex(tensor));
-    if (!scope_.IsDefined(tensor)) {
-      return InvalidFile({"Nothing defines ", DescribeTensor(graph_, tensor), "."});
-    }
+    SPIRLOOM_TRY(CheckDefined(tensor));
     if (seen.insert(tensor).second) SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
     graph_.outputs.push_back(tensor);
     return Status();

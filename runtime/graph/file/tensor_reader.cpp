@@ -67,19 +67,6 @@ Status ReadBounds(const schema::Tensor& source, Tensor& tensor) {
       {"Least number (", tensor.least, ") exceeds the greatest (", tensor.greatest, ")."});
 }
 
-Status CheckTensorConstant(const Tensor& tensor,
-                           std::span<const std::span<const std::byte>> constants) {
-  if (tensor.constant == -1) return Status();
-  if (tensor.constant < -1 || static_cast<size_t>(tensor.constant) >= constants.size()) {
-    return InvalidFile({Concat({"Constant (", tensor.constant, ") is out of range of ",
-                                constants.size(), " constants."})});
-  }
-  const size_t size = constants[static_cast<size_t>(tensor.constant)].size();
-  if (size == tensor.size) return Status();
-  return InvalidFile({"Size of constant ", tensor.constant, " (", size,
-                      ") differs from the tensor's (", tensor.size, ")."});
-}
-
 Status ReadTensor(const schema::Tensor& source,
                   std::span<const std::span<const std::byte>> constants, const SizeReader& sizes,
                   ReadBudget& budget, Tensor& tensor) {
@@ -92,10 +79,23 @@ Status ReadTensor(const schema::Tensor& source,
   if (tensor.constant >= 0 && !tensor.sizes.empty()) {
     return InvalidFile({"A constant has sizes that vary."});
   }
-  return CheckTensorConstant(tensor, constants);
+  return CheckConstantOf(tensor, tensor.constant, constants);
 }
 
 }  // namespace
+
+Status CheckConstantOf(const Tensor& tensor, int32_t constant,
+                       std::span<const std::span<const std::byte>> constants) {
+  if (constant == -1) return Status();
+  if (constant < -1 || static_cast<size_t>(constant) >= constants.size()) {
+    return InvalidFile(
+        {"Constant (", constant, ") is out of range of ", constants.size(), " constants."});
+  }
+  const size_t size = constants[static_cast<size_t>(constant)].size();
+  if (size == tensor.size) return Status();
+  return InvalidFile({"Size of constant ", constant, " (", size, ") differs from the tensor's (",
+                      tensor.size, ")."});
+}
 
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
                                                               std::span<const std::byte> section) {

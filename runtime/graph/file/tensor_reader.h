@@ -16,6 +16,10 @@ namespace spirloom::graph {
 Result<std::vector<std::span<const std::byte>>> ReadConstants(const schema::Graph& source,
                                                               std::span<const std::byte> section);
 
+// Fails unless `constant` is -1 or the index of one that is as large as the tensor.
+Status CheckConstantOf(const Tensor& tensor, int32_t constant,
+                       std::span<const std::span<const std::byte>> constants);
+
 // The tensors, checked against `constants`, which they refer to by index.
 Result<std::vector<Tensor>> ReadTensors(const schema::Graph& source,
                                         std::span<const std::span<const std::byte>> constants,

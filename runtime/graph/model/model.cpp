@@ -8,6 +8,7 @@
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/external.h"
 #include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/states.h"
 
 namespace spirloom {
 namespace {
@@ -84,6 +85,20 @@ std::span<const TensorInfo> Model::outputs() const { return state_->current().ou
 const LoadStats& Model::stats() const { return state_->current().stats; }
 
 std::span<const SymbolInfo> Model::symbols() const { return state_->symbols; }
+
+std::span<const TensorInfo> Model::states() const { return state_->current().state_infos; }
+
+Status Model::ResetStates() {
+  return Guarded([&] { return internal::ResetStates(*state_); });
+}
+
+Status Model::ReadState(size_t i, std::span<std::byte> bytes) const {
+  return Guarded([&] { return internal::ReadState(*state_, i, bytes); });
+}
+
+Status Model::WriteState(size_t i, std::span<const std::byte> bytes) {
+  return Guarded([&] { return internal::WriteState(*state_, i, bytes); });
+}
 
 Status Model::Resize(std::span<const Shape> shapes) {
   return Guarded([&]() -> Status {

@@ -56,10 +56,12 @@ struct Recording {
   std::vector<int64_t> sizes;  // of the graph's symbols
   std::vector<TensorInfo> input_infos;
   std::vector<TensorInfo> output_infos;
+  std::vector<TensorInfo> state_infos;
   LoadStats stats;
   std::vector<DispatchProfile> profile;  // without times
 
   std::unique_ptr<graph::TensorStore> store;
+  std::vector<uint32_t> states;                          // as the store knows them
   std::shared_ptr<const vulkan::Buffer> staged_inputs;   // null where the host maps device memory
   std::shared_ptr<const vulkan::Buffer> staged_outputs;  // likewise
   std::vector<HostTensor> inputs;
@@ -103,7 +105,8 @@ struct ModelState {
   const graph::DeviceTraits traits;
   const graph::Limits limits;
   const std::shared_ptr<graph::MemoryBudget> budget;
-  std::shared_ptr<const graph::Graph> graph;  // of a model with symbols, else null
+  std::vector<std::vector<std::byte>> initial_states;  // empty ones: zeros
+  std::shared_ptr<const graph::Graph> graph;           // of a model with symbols, else null
   std::vector<SymbolInfo> symbols;
 
   // What all recordings share; they use the memory in turn.
@@ -113,6 +116,7 @@ struct ModelState {
   graph::ConstantPool constants;
   graph::PipelinePool pipelines;
   uint64_t constant_bytes = 0;
+  uint64_t state_bytes = 0;
   std::optional<vulkan::Buffer> dummy;
   std::optional<vulkan::Fence> fence;
 

@@ -110,14 +110,10 @@ class RecordingBuilder {
     SPIRLOOM_TRY_ASSIGN(graph::WeightInitResult weights,
                         graph::InitializeWeights(inputs, *made_.store));
     state_.constant_bytes += weights.constant_bytes;
+    state_.state_bytes += weights.state_bytes;
     made_.stats.constant_bytes = state_.constant_bytes;
     initialized_ = std::move(weights.initialized);
     return Status();
-  }
-
-  bool IsActivation(uint32_t root) const {
-    const PlanTensor& tensor = plan_.tensors[root];
-    return !tensor.is_constant && tensor.input < 0 && tensor.output < 0;
   }
 
   // Places the tensors that live from one dispatch to another.
@@ -126,8 +122,9 @@ class RecordingBuilder {
     std::vector<graph::TensorLifetime> lifetimes;
     for (size_t step = 0; step < run_.size(); ++step) {
       for (uint32_t tensor : run_[step].tensors) {
-        if (tensor == graph::kNoTensor || !IsActivation(plan_.Root(tensor))) continue;
+        if (tensor == graph::kNoTensor) continue;
         const uint32_t root = plan_.Root(tensor);
+        if (!plan_.tensors[root].is_temporary()) continue;
         const auto now = static_cast<uint32_t>(step);
         auto [found, added] = position.emplace(root, lifetimes.size());
         if (added) lifetimes.push_back({root, now, now});
@@ -195,9 +192,12 @@ class RecordingBuilder {
       made_.profile.push_back(std::move(profile));
     }
     made_.stats.dispatches = run_.size();
+    made_.stats.state_bytes = state_.state_bytes;
     made_.stats.layout_copies = plan_.layout_copies;
     made_.stats.aliased_views = plan_.aliased_views;
     made_.input_infos = InfosOf(graph_, graph_.inputs, plan_, plan_.inputs);
+    made_.state_infos = InfosOf(graph_, graph_.states, plan_, plan_.states);
+    made_.states = plan_.states;
     made_.output_infos = InfosOf(graph_, graph_.outputs, plan_, plan_.outputs);
   }
 

@@ -17,6 +17,7 @@ const std::vector<uint32_t>& OutputsOf(const PlanNode& node) {
 void RemoveDeadNodes(Plan& plan) {
   std::vector<bool> needed(plan.tensors.size(), false);
   for (uint32_t output : plan.outputs) needed[plan.Root(output)] = true;
+  for (uint32_t state : plan.states) needed[state] = true;
   const auto is_needed = [&](uint32_t tensor) { return needed[plan.Root(tensor)]; };
   std::vector<PlanNode> kept;
   for (auto node = plan.nodes.rbegin(); node != plan.nodes.rend(); ++node) {

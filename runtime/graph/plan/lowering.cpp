@@ -26,8 +26,9 @@ class Lowering {
         storage_(options.storage == Storage::kAuto ? Storage::kBuffer : options.storage),
         calls_(index, device, options.kernels, options.tuned, options.max_dispatches),
         home_(graph.tensors.size(), kNoTensor),
-        is_output_(graph.tensors.size()) {
-    for (uint32_t output : graph.outputs) is_output_[output] = true;
+        leaves_(graph.tensors.size()) {
+    for (uint32_t output : graph.outputs) leaves_[output] = true;
+    for (uint32_t update : graph.updates) leaves_[update] = true;
   }
 
   Result<Plan> Run() {
@@ -41,16 +42,19 @@ class Lowering {
       calls_.SetNode(nullptr, i);
       SPIRLOOM_TRY_WHILE(AddOutput(i), {"preparing ", calls_.node()});
     }
+    SPIRLOOM_TRY(AddUpdates());
     SPIRLOOM_TRY(calls_.missing().ToStatus(index_));
     for (uint32_t input : calls_.plan().inputs) SPIRLOOM_TRY(CheckAddressable("Input", input));
     for (uint32_t output : calls_.plan().outputs) SPIRLOOM_TRY(CheckAddressable("Output", output));
+    for (uint32_t state : calls_.plan().states) SPIRLOOM_TRY(CheckAddressable("State", state));
     RemoveDeadNodes(calls_.plan());
     JoinParts(calls_.plan(), device_);
     return std::move(calls_.plan());
   }
 
  private:
-  // The host passes inputs and takes outputs, so their sizes are numbers that it can count to.
+  // The host passes inputs, takes outputs and does both with states, so their sizes are numbers
+  // that it can count to.
   Status CheckAddressable(const char* what, uint32_t tensor) {
     const PlanTensor& found = calls_.tensor(tensor);
     if (std::in_range<size_t>(found.size)) return Status();
@@ -95,6 +99,12 @@ class Lowering {
       calls_.tensor(tensor).input = static_cast<int32_t>(i);
       calls_.plan().inputs.push_back(tensor);
     }
+    for (size_t i = 0; i < graph_.states.size(); ++i) {
+      const uint32_t tensor = AddDeclared(graph_.states[i]);
+      calls_.tensor(tensor).state = static_cast<int32_t>(i);
+      calls_.tensor(tensor).constant = graph_.tensors[graph_.states[i]].initial;
+      calls_.plan().states.push_back(tensor);
+    }
   }
 
   // Where the graph wants the node's outputs, if it says so.
@@ -106,12 +116,12 @@ class Lowering {
     return Storage::kAuto;
   }
 
-  // Outputs of the graph leave it in buffers: what can put them there by itself saves a copy.
+  // Outputs of the graph and states leave it in buffers: what can put them there by itself saves a
+  // copy.
   Storage RequestedStorage(const Node& node, const ops::OpInfo& op) const {
     const Storage asked = AskedStorage(node);
     if (asked != Storage::kAuto) return asked;
-    const bool leaves =
-        std::ranges::any_of(node.outputs, [&](uint32_t t) { return is_output_[t]; });
+    const bool leaves = std::ranges::any_of(node.outputs, [&](uint32_t t) { return leaves_[t]; });
     return leaves && HasOutputWithOwnStorage(op) ? Storage::kBuffer : storage_;
   }
 
@@ -201,32 +211,73 @@ class Lowering {
   }
 
   // Lets the tensor that becomes output i live in the output's memory; one that cannot (an input, a
-  // constant, a part of something, another output) is copied there at the end of each run.
+  // constant, a state, a part of something, another output) is copied there at the end of each run.
   Status AddOutput(size_t i) {
     const uint32_t home = home_[graph_.outputs[i]];
     SPIRLOOM_TRY_ASSIGN(const uint32_t tensor, calls_.InStorage(home, Storage::kBuffer));
     Plan& plan = calls_.plan();
     PlanTensor& root = plan.tensors[plan.Root(tensor)];
     const bool is_whole = root.size == plan.tensors[tensor].size;
-    if (!is_whole || root.is_constant || root.input >= 0 || root.output >= 0) {
-      return AddCopiedOutput(i, tensor, plan.tensors[home].name);
+    if (is_whole && root.is_temporary()) {
+      root.output = static_cast<int32_t>(i);
+      plan.outputs.push_back(tensor);
+      return Status();
     }
-    root.output = static_cast<int32_t>(i);
-    plan.outputs.push_back(tensor);
+    SPIRLOOM_TRY_ASSIGN(const uint32_t copy, AddCopied(tensor));
+    plan.tensors[copy].name = plan.tensors[home].name;
+    plan.tensors[copy].output = static_cast<int32_t>(i);
+    plan.outputs.push_back(copy);
     return Status();
   }
 
-  Status AddCopiedOutput(size_t i, uint32_t tensor, const std::string& name) {
-    Plan& plan = calls_.plan();
-    SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(name, plan.tensors[tensor].desc));
-    plan.tensors[copy].output = static_cast<int32_t>(i);
-    plan.outputs.push_back(copy);
-    if (plan.tensors[copy].size == 0) return Status();
+  // A copy of the tensor as it is at this place of a run.
+  Result<uint32_t> AddCopied(uint32_t tensor) {
+    const PlanTensor& source = calls_.tensor(tensor);
+    SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(source.name, source.desc));
+    AddCopy(tensor, copy);
+    return copy;
+  }
+
+  void AddCopy(uint32_t tensor, uint32_t target) {
+    if (calls_.tensor(target).size == 0) return;
     PlanNode node;
-    node.name = name;
-    node.operands = {{tensor}, {copy}};
-    plan.nodes.push_back(std::move(node));
+    node.name = calls_.tensor(target).name;
+    for (uint32_t operand : {tensor, target}) {
+      node.operands.emplace_back();
+      node.operands.back().push_back(operand);
+    }
+    calls_.plan().nodes.push_back(std::move(node));
+  }
+
+  // Ends a run with copies of the states' updates to the states. What is another state's is taken
+  // before any changes.
+  Status AddUpdates() {
+    Plan& plan = calls_.plan();
+    std::vector<uint32_t> updates;
+    for (size_t i = 0; i < plan.states.size(); ++i) {
+      calls_.SetNode(nullptr, i);
+      SPIRLOOM_TRY_ASSIGN(const uint32_t update, UpdateOf(i));
+      updates.push_back(update);
+    }
+    for (size_t i = 0; i < updates.size(); ++i) AddCopy(updates[i], plan.states[i]);
     return Status();
+  }
+
+  Result<uint32_t> UpdateOf(size_t i) {
+    Plan& plan = calls_.plan();
+    const uint32_t state = plan.states[i];
+    const uint32_t home = home_[graph_.updates[i]];
+    const ops::TensorDesc& desc = calls_.tensor(state).desc;
+    const ops::TensorDesc& found = calls_.tensor(home).desc;
+    if (found.dtype != desc.dtype || found.shape != desc.shape) {
+      return Error(StatusCode::kInvalidFile,
+                   {"State ", Quote(calls_.tensor(state).name), " is ", Describe(desc),
+                    ", but its update is ", Describe(found), "."});
+    }
+    SPIRLOOM_TRY_ASSIGN(const uint32_t update, calls_.InStorage(home, Storage::kBuffer));
+    const uint32_t root = plan.Root(update);
+    if (root == state) return root;
+    return plan.tensors[root].state < 0 ? update : AddCopied(update);
   }
 
   const Graph& graph_;
@@ -234,8 +285,8 @@ class Lowering {
   const DeviceTraits& device_;
   const Storage storage_;
   CallLowering calls_;
-  std::vector<uint32_t> home_;   // graph tensor -> plan tensor, in the storage of its producer
-  std::vector<bool> is_output_;  // graph tensor -> whether it is an output of the graph
+  std::vector<uint32_t> home_;  // graph tensor -> plan tensor, in the storage of its producer
+  std::vector<bool> leaves_;    // graph tensor -> whether it is an output or a state's update
 };
 
 }  // namespace

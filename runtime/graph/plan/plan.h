@@ -27,13 +27,16 @@ struct PlanTensor {
   uint64_t size = 0;     // bytes when dense
   // Its value is known at load: a constant of the file, or computed from such alone.
   bool is_constant = false;
-  int32_t constant = -1;          // index into Graph::constants
+  int32_t constant = -1;          // index into Graph::constants; of a state: its initial value
   int32_t input = -1;             // index into Graph::inputs
   int32_t output = -1;            // index into Graph::outputs, whose memory it lives in
+  int32_t state = -1;             // index into Graph::states, whose memory it is
   uint32_t alias_of = kNoTensor;  // the tensor, itself no alias, whose memory this one shares
   uint64_t alias_offset = 0;      // from which byte of it on
 
   Storage storage() const { return desc.storage; }
+  // Whether it is computed in each run, and of no use after it.
+  bool is_temporary() const { return !is_constant && input < 0 && output < 0 && state < 0; }
   // What a buffer for it takes: kernels may read and write whole vectors of four.
   uint64_t buffer_size() const { return AlignUp(size, 16); }
 };
@@ -52,7 +55,7 @@ struct DispatchValues {
 };
 
 // A call of an op with the kernel chosen for it, or, with `op` null, a copy of the bytes of
-// operands[0][0] to operands[1][0], both buffers.
+// operands[0][0] to operands[1][0], both buffers; nothing is copied that lives there.
 struct PlanNode {
   std::string name;  // the source model's, or of the node it was inserted for
   const ops::OpEntry* op = nullptr;
@@ -76,6 +79,7 @@ struct Plan {
   std::vector<PlanNode> nodes;     // in order of execution
   std::vector<uint32_t> inputs;    // the tensor that holds graph input i, in a buffer
   std::vector<uint32_t> outputs;   // the tensor that becomes graph output i, in a buffer
+  std::vector<uint32_t> states;    // the tensor that holds state i, in a buffer
   size_t layout_copies = 0;        // nodes that change storage in every run
   size_t aliased_views = 0;        // nodes of the graph that became aliases
   size_t fallbacks = 0;            // nodes whose outputs are in another storage than asked for

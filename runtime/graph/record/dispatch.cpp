@@ -35,6 +35,7 @@ class Builder {
  private:
   void AddCopy(size_t index) {
     const PlanNode& node = plan_.nodes[index];
+    if (plan_.Root(node.operands[0][0]) == node.operands[1][0]) return;
     Dispatch copy;
     copy.node = static_cast<uint32_t>(index);
     copy.pipeline = kBufferCopy;

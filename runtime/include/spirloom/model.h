@@ -100,6 +100,7 @@ struct LoadStats {
   uint64_t planned_bytes = 0;   // activation memory after planning
   uint64_t naive_bytes = 0;     // activation memory with no sharing
   uint64_t live_bytes = 0;      // the most activation memory in use at once: no plan takes less
+  uint64_t state_bytes = 0;     // tensors that outlive runs
 };
 
 // One dispatch of the recorded graph. `gpu_ns` is 0 unless the model was loaded with `profile`.
@@ -141,6 +142,9 @@ class SPIRLOOM_API Model {
   // With the shapes of the sizes at hand: at first the greatest.
   std::span<const TensorInfo> inputs() const;
   std::span<const TensorInfo> outputs() const;
+  // The tensors that outlive runs, such as a cache: each run finds them as the last one left them,
+  // the first one at their initial values. None for most models. Resize() leaves them alone.
+  std::span<const TensorInfo> states() const;
   const LoadStats& stats() const;
 
   // From now on runs with inputs of these shapes, one for each input; inputs(), outputs(), stats(),
@@ -189,6 +193,14 @@ class SPIRLOOM_API Model {
   // (RuntimeOptions::import_host_memory, or in AdoptedDevice::extensions).
   Status BindInput(size_t i, std::span<const std::byte> memory);
   Status BindOutput(size_t i, std::span<std::byte> memory);
+
+  // Gives every state its initial value. Fails with kBusy during a run, as the next two do.
+  Status ResetStates();
+  // Copies state i, of states()[i].size bytes, to the host or from there: to keep it, or to go on
+  // from it with another model of the same graph. Fail with kInvalidArgument for another size, and
+  // for a state that does not exist.
+  Status ReadState(size_t i, std::span<std::byte> bytes) const;
+  Status WriteState(size_t i, std::span<const std::byte> bytes);
 
   // The dispatches of the last run that was waited for, in order; before the first run, without
   // times. After a Resize() still those of that run. Fails with kBusy during a run, and with

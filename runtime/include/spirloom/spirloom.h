@@ -495,6 +495,7 @@ typedef struct spirloom_load_stats {
   uint64_t planned_bytes;   // activation memory after planning
   uint64_t naive_bytes;     // activation memory with no sharing
   uint64_t live_bytes;      // the most activation memory in use at once: no plan takes less
+  uint64_t state_bytes;     // tensors that outlive runs
 } spirloom_load_stats;
 
 // Fills `stats`.
@@ -570,6 +571,29 @@ SPIRLOOM_C_API spirloom_status spirloom_pending_run_wait(spirloom_pending_run* r
 SPIRLOOM_C_API spirloom_status spirloom_pending_run_wait_for(spirloom_pending_run* run,
                                                              uint64_t timeout_ns, bool* ended,
                                                              spirloom_error** error);
+
+// ---- States ------------------------------------------------------------------------------------
+
+// How many tensors outlive runs, such as a cache: each run finds them as the last one left them,
+// the first one at their initial values. None for most models; of NULL, 0. Resizing leaves them
+// alone.
+SPIRLOOM_C_API size_t spirloom_model_state_count(const spirloom_model* model);
+// Fills `info`, whose pointers last as long as the model. Fails for an `i` that is not below the
+// count.
+SPIRLOOM_C_API spirloom_status spirloom_model_state(const spirloom_model* model, size_t i,
+                                                    spirloom_tensor_info* info,
+                                                    spirloom_error** error);
+// Gives every state its initial value. Fails with SPIRLOOM_BUSY during a run, as the next two do.
+SPIRLOOM_C_API spirloom_status spirloom_model_reset_states(spirloom_model* model,
+                                                           spirloom_error** error);
+// Copy state `i`, of exactly the bytes that spirloom_model_state() says, to `bytes` or from there.
+// Fail with SPIRLOOM_INVALID_ARGUMENT for another size and for an `i` that is not below the count.
+SPIRLOOM_C_API spirloom_status spirloom_model_read_state(const spirloom_model* model, size_t i,
+                                                         const spirloom_bytes* bytes,
+                                                         spirloom_error** error);
+SPIRLOOM_C_API spirloom_status spirloom_model_write_state(spirloom_model* model, size_t i,
+                                                          const spirloom_const_bytes* bytes,
+                                                          spirloom_error** error);
 
 // ---- Profiles ----------------------------------------------------------------------------------
 

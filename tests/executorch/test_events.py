@@ -1,0 +1,85 @@
+"""ExecuTorch's event tracer gets a row for each dispatch, under the id of the call it computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import spirloom.executorch  # noqa: F401
+import torch
+from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from executorch.devtools import Inspector
+from executorch.devtools.inspector import Event
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime, Verification
+
+RUNS = 3
+
+
+class Net(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(16, 32)
+        self.last = torch.nn.Linear(32, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(self.last(torch.relu(self.first(x))), -1)
+
+
+@pytest.fixture(scope="module")
+def inspector(tmp_path_factory: pytest.TempPathFactory) -> Inspector:
+    folder: Path = tmp_path_factory.mktemp("events")
+    module, x = Net().eval(), torch.randn(2, 16)
+    edge = to_edge_transform_and_lower(
+        torch.export.export(module, (x,)),
+        partitioner=[VulkanPartitioner()],
+        generate_etrecord=True,
+    )
+    manager = edge.to_executorch()
+    record = folder / "net.etrecord"
+    manager.get_etrecord().save(record)
+    program = Runtime.get().load_program(
+        bytes(manager.buffer), verification=Verification.Minimal, enable_etdump=True
+    )
+    method = program.load_method("forward")
+    for _ in range(RUNS):
+        (y,) = method.execute([x])
+    torch.testing.assert_close(y, module(x), rtol=1e-5, atol=1e-5)
+    dump, debug = folder / "net.etdp", folder / "debug.bin"
+    program.write_etdump_result_to_file(str(dump), str(debug))
+    return Inspector(etdump_path=str(dump), etrecord=str(record))
+
+
+def rows_of(inspector: Inspector) -> list[Event]:
+    (block,) = (block for block in inspector.event_blocks if block.name == "Execute")
+    return [event for event in block.events if event.is_delegated_op]
+
+
+def test_each_call_has_a_row_with_its_id_and_kernel(inspector: Inspector) -> None:
+    rows = rows_of(inspector)
+    kernels = [row._delegate_debug_metadatas[0].decode() for row in rows]
+    assert [kernel.partition("_")[0] for kernel in kernels] == [
+        "linear",
+        "relu",
+        "linear",
+        "softmax",
+    ]
+    assert all(row.delegate_backend_name == "VulkanBackend" for row in rows)
+    ids = [int(row.name) for row in rows]
+    assert ids == sorted(set(ids))
+
+
+def test_ids_are_those_of_the_exporters_map(inspector: Inspector) -> None:
+    """Each id is one that ExecuTorch's mapping of the delegate knows: it has debug handles."""
+    handles = [row.debug_handles for row in rows_of(inspector)]
+    assert all(handles)
+    assert len({str(h) for h in handles}) == len(handles)
+
+
+def test_times_are_the_devices(inspector: Inspector) -> None:
+    (block,) = (block for block in inspector.event_blocks if block.name == "Execute")
+    (whole,) = (event for event in block.events if event.name == "DELEGATE_CALL")
+    times = [row.perf_data.raw for row in rows_of(inspector)]
+    for run in range(RUNS):
+        assert all(time[run] > 0 for time in times)
+        assert sum(time[run] for time in times) < whole.perf_data.raw[run]
