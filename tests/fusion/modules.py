@@ -133,7 +133,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         scores = torch.bmm(lists[0], lists[1].transpose(1, 2)).view(2, 2, 7, 7) + self.mask[:, :1]
         viewed = torch.bmm(scores.softmax(-1).view(4, 7, 7), lists[2])
         weights = (k @ q.transpose(-2, -1)).softmax(-1)
-        return before, behind, viewed, weights @ v, weights
+        return before, behind, viewed, weights @ v, weights @ k
 
 
 class RmsNorm(nn.Module):  # type: ignore[misc]

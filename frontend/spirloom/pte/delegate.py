@@ -62,6 +62,12 @@ class DelegateReader:
             if value is not None and value[0] == "Tensor" and _is_state(value[1]):
                 yield index
 
+    def constants(self) -> tuple[int, int]:
+        """How many there are, and their bytes: as they are stored."""
+        return len(self._graph["constants"]), sum(
+            len(self._data(number)) for number in range(len(self._graph["constants"]))
+        )
+
     def translate(self, given: Sequence[Given]) -> list[Given]:
         """Adds all calls; the results by their names in the draft."""
         for index, outer in zip(self._graph["inputs"], given, strict=True):

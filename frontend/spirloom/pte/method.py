@@ -54,6 +54,24 @@ def instructions(method: Row) -> list[Row]:
     return [row for chain in method["chains"] for row in chain["instructions"]]
 
 
+def constant_names(values: Sequence[Member]) -> list[str]:
+    """The tensors among the values of a method that are constants."""
+    return [
+        _title(index, row)
+        for index, (kind, row) in enumerate(values)
+        if kind == "Tensor" and _place(row) is None and (row["data"] or _is_external(row))
+    ]
+
+
+def state_names(values: Sequence[Member]) -> list[str]:
+    """The tensors among the values of a method that are buffers which runs change."""
+    return [
+        _title(index, row)
+        for index, (kind, row) in enumerate(values)
+        if kind == "Tensor" and _place(row) is not None and row["data"]
+    ]
+
+
 def program_of(file: ProgramFile, method: Row) -> Program:
     """The method as a program. Raises ImportFailure."""
     try:
@@ -201,7 +219,7 @@ class _Reader:
         self._names[index] = name
         if kind == "Tensor":
             if row["data"]:
-                raise Unsupported(reason_against(self._title(index, row)))
+                raise Unsupported(reason_against(_title(index, row)))
             self._draft.metas[name] = self._meta(row)
             place = _place(row)
             # Of no elements it may lie where another does.
@@ -240,7 +258,7 @@ class _Reader:
             return name or self._constant(index, row)
         shown = self._written.get(place, "") if place is not None else ""
         if not shown and row["data"]:
-            raise Unsupported(reason_against(self._title(index, row)))
+            raise Unsupported(reason_against(_title(index, row)))
         if not shown:
             raise MalformedBuffer(f"value {index} is read before anything writes it")
         return name if name == shown else self._view(index, row, shown)
@@ -260,7 +278,7 @@ class _Reader:
     def _constant(self, index: int, row: Row) -> str:
         name = f"constant {index}"
         if name not in self._draft.metas:
-            title = self._title(index, row)
+            title = _title(index, row)
             meta = self._meta(row)
             shape = _ints(meta)
             if _is_external(row):
@@ -286,9 +304,11 @@ class _Reader:
             raise MalformedBuffer(f"a tensor has the sizes {list(sizes)}")
         return Meta(of_program(row["type"]), tuple(sizes), ())
 
-    def _title(self, index: int, row: Row) -> str:
-        extra = row["extra"]
-        return f"'{extra['name']}'" if extra is not None and extra["name"] else f"value {index}"
+
+def _title(index: int, row: Row) -> str:
+    """A tensor for people."""
+    extra = row["extra"]
+    return f"'{extra['name']}'" if extra is not None and extra["name"] else f"value {index}"
 
 
 def _ints(meta: Meta) -> tuple[int, ...]:
