@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from codegen.flatbuffer import MalformedBuffer
 from spirloom.ir import Array
 from spirloom.pte.kernels import Kernel
 from spirloom.torch.program import Argument, Call, Given, Input, Kind, Meta, Result
+
+MAX_CALLS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,9 @@ class Draft:
 
     def add(self, call: type[Call], target: str, args: Sequence[Argument],
             results: Sequence[Result], module: str, **more: str) -> None:  # fmt: skip
-        """A call; `module` is its name."""
+        """A call; `module` is its name. Files of a few bytes could ask for any number."""
+        if len(self.calls) >= MAX_CALLS:
+            raise MalformedBuffer(f"it has over {MAX_CALLS} calls")
         self.calls.append(call(target, tuple(args), tuple(results), module, **more))
 
 

@@ -53,7 +53,7 @@ def _method(file: ProgramFile, method: Row) -> dict[str, Any]:
         "kernels": _sorted(used),
         "delegates": [_delegate(file, i, row) for i, row in enumerate(method["delegates"])],
         "constants": constant_names(values),
-        "state": state_names(values),
+        "state": state_names(method),
     }
 
 

@@ -14,7 +14,8 @@ from spirloom.pte.calls import DelegateCall, RefusedCall
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.foreign import served
 from spirloom.pte.kernels import without_copy
-from spirloom.pte.method import method_of, program_of
+from spirloom.pte.method import method_of
+from spirloom.pte.reader import program_of
 from spirloom.pte.rules import RULES as OWN_RULES
 from spirloom.torch.context import CallContext
 from spirloom.torch.importer import Importer
