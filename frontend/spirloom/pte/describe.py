@@ -87,10 +87,10 @@ def _delegate(file: ProgramFile, index: int, row: Row) -> dict[str, Any]:
         return facts
     try:
         reader = DelegateReader(data, file.named, f"delegate {index}", Draft())
+        tensors, size = reader.constants()
     except Unsupported as error:
         return {**facts, "problem": str(error)}
     calls = Counter(call["name"].removesuffix(".default") for call in reader.calls)
-    tensors, size = reader.constants()
     facts["operators"] = _sorted(calls)
     facts["constants"] = {"tensors": tensors, "bytes": size}
     facts["state"] = len(list(reader.states()))

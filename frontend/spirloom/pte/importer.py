@@ -17,14 +17,17 @@ from spirloom.pte.kernels import without_copy
 from spirloom.pte.method import method_of
 from spirloom.pte.reader import program_of
 from spirloom.pte.rules import RULES as OWN_RULES
+from spirloom.torch.build import symbols_of
 from spirloom.torch.context import CallContext
-from spirloom.torch.importer import Importer
+from spirloom.torch.importer import Importer, Unknown
 from spirloom.torch.options import Options
 from spirloom.torch.positions import bound
-from spirloom.torch.program import Given, Program, Ref
+from spirloom.torch.program import Call, Given, Program, Ref
 from spirloom.torch.rules import RENAMES, RULES
 from spirloom.torch.rules.table import Several
 from spirloom.torch.values import Item
+
+NO_OPERATOR = "there is no operator for it"
 
 
 def import_method(
@@ -37,6 +40,7 @@ def import_method(
 ) -> Graph:
     """The graph of a method, by default of the only one or of `forward`. Raises ImportFailure."""
     program = program_of(file, method_of(file, method))
+    symbols_of(program, options)  # there are none: sizes are the program's greatest
     graph = _Importer(program, library, options, {}).run(report)
     optimize(graph, library, fp16=options.fp16, skip=options.skip, report=report)
     for tensor in graph.tensors():
@@ -58,6 +62,19 @@ class _Importer(Importer):
         super()._take_inputs()
         self._given_away.update(self._graph.inputs)
 
+    def _fail(self, call: Call, problem: Exception) -> None:
+        """Also lists what no operator is for, though it reads what cannot be computed."""
+        if isinstance(problem, Unknown) and not self._is_known(call):
+            problem = Unsupported(NO_OPERATOR)
+        super()._fail(call, problem)
+
+    def _is_known(self, call: Call) -> bool:
+        """Whether there is an operator or a rule of the call's name."""
+        names = (call.target, without_copy(call.target))
+        rules = any(name in RULES or name in RENAMES or name in OWN_RULES for name in names)
+        ops = any(self._library.serving(name) or self._library.foreign(name) for name in names)
+        return rules or ops or isinstance(call, RefusedCall)
+
     def _made(self, ctx: CallContext) -> Item:
         call = ctx.call
         if isinstance(call, RefusedCall):
@@ -76,7 +93,7 @@ class _Importer(Importer):
         result = (ctx.shapes or [None])[0], ctx.out_or_none()
         found = served(self._library, ctx.target, list(ctx.args.values()), result)
         if found is None:
-            raise Unsupported("there is no operator for it")
+            raise Unsupported(NO_OPERATOR)
         return Several(ctx.apply_all(found.op, **found.args))
 
     def _named(self, ctx: CallContext) -> Item:
@@ -88,7 +105,7 @@ class _Importer(Importer):
                 given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
                 fixed = {} if rename is None else rename.fixed
                 return Several(ctx.apply_all(op, **given, **fixed))
-        raise Unsupported("there is no operator for it")
+        raise Unsupported(NO_OPERATOR)
 
     def _name(self, call: object) -> str:
         """That of the instruction, or of the delegate and its node."""
