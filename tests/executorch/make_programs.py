@@ -118,7 +118,8 @@ def lowered(network: Network, module: nn.Module, inputs: tuple[Tensor, ...]) -> 
     return to_edge_transform_and_lower(exported, partitioner=partitioner).to_executorch()
 
 
-def _bundle(manager: Any, module: nn.Module, network: Network) -> bytes:
+def bundled(manager: Any, module: nn.Module, network: Network) -> bytes:
+    """With cases of inputs that are drawn."""
     torch.manual_seed(1)
     inputs = [network.inputs() for _ in range(3)]
     cases = [MethodTestCase(given, module(*given)) for given in inputs]
@@ -135,7 +136,7 @@ def main() -> None:
         with torch.no_grad():
             manager = lowered(network, module, inputs)
             wanted = module(*inputs)
-            data = _bundle(manager, module, network) if network.bundled else bytes(manager.buffer)
+            data = bundled(manager, module, network) if network.bundled else bytes(manager.buffer)
         (FOLDER / f"{name}.{'b' * network.bundled}pte").write_bytes(data)
         results = wanted if isinstance(wanted, tuple) else (wanted,)
         arrays = {f"input{i}": x.numpy() for i, x in enumerate(inputs)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from spirloom import __version__
 from spirloom.errors import Unsupported
@@ -12,7 +13,7 @@ from spirloom.passes import optimize
 from spirloom.progress import Report, silent
 from spirloom.pte.calls import DelegateCall, RefusedCall
 from spirloom.pte.file import ProgramFile
-from spirloom.pte.foreign import served
+from spirloom.pte.foreign import Served, served
 from spirloom.pte.kernels import without_copy
 from spirloom.pte.method import method_of
 from spirloom.pte.reader import program_of
@@ -41,20 +42,22 @@ def import_method(
     """The graph of a method, by default of the only one or of `forward`. Raises ImportFailure."""
     program = program_of(file, method_of(file, method))
     symbols_of(program, options)  # there are none: sizes are the program's greatest
-    graph = _Importer(program, library, options, {}).run(report)
+    graph = ProgramImporter(program, library, options, {}).run(report)
     optimize(graph, library, fp16=options.fp16, skip=options.skip, report=report)
     for tensor in graph.tensors():
         tensor.storage = storage
     return graph
 
 
-class _Importer(Importer):
+class ProgramImporter(Importer):
     """Delegates' calls go by PyTorch's names where they have one, else by what specs say."""
 
     def __init__(
         self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
     ) -> None:
         super().__init__(program, library, options, sizes)
+        # What specs say of delegates' calls, whether or not that is what computes them here.
+        self.bound: list[Served] = []
         self._given_away: set[Tensor] = set()  # inputs, and what has the name of an output
         self._graph.producer = f"spirloom {__version__} from ExecuTorch"
 
@@ -79,6 +82,8 @@ class _Importer(Importer):
         call = ctx.call
         if isinstance(call, RefusedCall):
             raise Unsupported(call.reason)
+        if isinstance(call, DelegateCall):
+            self._note(ctx)
         if isinstance(call, DelegateCall) and ctx.target in OWN_RULES:
             return OWN_RULES[ctx.target](ctx)
         for target in dict.fromkeys((ctx.target, without_copy(ctx.target))):
@@ -89,9 +94,18 @@ class _Importer(Importer):
             return self._delegated(ctx)
         return self._named(ctx)
 
-    def _delegated(self, ctx: CallContext) -> Item:
+    def _note(self, ctx: CallContext) -> None:
+        with suppress(Unsupported):
+            found = self._served(ctx)
+            if found is not None:
+                self.bound.append(found)
+
+    def _served(self, ctx: CallContext) -> Served | None:
         result = (ctx.shapes or [None])[0], ctx.out_or_none()
-        found = served(self._library, ctx.target, list(ctx.args.values()), result)
+        return served(self._library, ctx.target, list(ctx.args.values()), result)
+
+    def _delegated(self, ctx: CallContext) -> Item:
+        found = self._served(ctx)
         if found is None:
             raise Unsupported(NO_OPERATOR)
         return Several(ctx.apply_all(found.op, **found.args))
