@@ -52,4 +52,5 @@ def state_names(method: Row) -> list[str]:
             if in_place and call["args"][0] not in made:
                 found.add(call["args"][0])
             made.update(call["args"][1:])
-    return [title_of(i, values[i][1]) for i in sorted(found) if i < len(values)]
+    tensors = {i: row for i, (kind, row) in enumerate(values) if kind == "Tensor"}
+    return [title_of(i, tensors[i]) for i in sorted(found & tensors.keys())]

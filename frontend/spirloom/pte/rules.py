@@ -29,7 +29,7 @@ def clamped_convolution(ctx: CallContext) -> Item:
     if not isinstance(low, int | float) or not isinstance(high, int | float):
         raise Unsupported("its bounds are no numbers")
     x = TORCH_RULES["aten.convolution"](inner)
-    return ctx.apply("aten.hardtanh", x=x, min_val=float(low), max_val=float(high))
+    return ctx.apply("aten.clamp", x=x, min=float(low), max=float(high))
 
 
 RULES: dict[str, ImportRule] = {
