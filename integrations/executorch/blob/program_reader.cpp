@@ -114,6 +114,10 @@ class Reader {
   }
 
   Status ReadValue(const vk::Value& source, Value& value) {
+    if (source.value_type() != vk::Kind::NONE && source.value() == nullptr) {
+      return InvalidFile({"The value has kind ", static_cast<int>(source.value_type()),
+                          " and nothing that is of it."});
+    }
     switch (source.value_type()) {
       case vk::Kind::Null:
         break;
