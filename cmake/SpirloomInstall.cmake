@@ -33,7 +33,9 @@ install(DIRECTORY runtime/include/spirloom "${PROJECT_BINARY_DIR}/runtime/includ
 
 install(DIRECTORY codegen op_specs templates frontend schema DESTINATION "${share}"
   FILES_MATCHING PATTERN "*.py" PATTERN "*.yaml" PATTERN "*.j2" PATTERN "*.fbs" PATTERN "*.in"
-  PATTERN "__pycache__" EXCLUDE)
+  PATTERN "kernels.txt" PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY integrations/executorch/blob DESTINATION "${share}/integrations/executorch"
+  FILES_MATCHING PATTERN "*.fbs")
 install(FILES
   cmake/SpirloomEmbed.cmake cmake/SpirloomExports.cmake cmake/SpirloomFind.cmake cmake/exports.map
   cmake/SpirloomPython.cmake

@@ -9,7 +9,7 @@ option(SPIRLOOM_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
 # What spirloom::shaders_all keeps (docs/selective-builds.md); everything if all are empty.
 set(SPIRLOOM_OPS "" CACHE STRING "Operators to keep: full or short names, globs")
 set(SPIRLOOM_OPS_YAML "" CACHE STRING "Files that list operators, each with optional dtypes and storages")
-set(SPIRLOOM_MODELS "" CACHE STRING "Models (.slg, .onnx) to keep what they can need of")
+set(SPIRLOOM_MODELS "" CACHE STRING "Models (.slg, .onnx, .pte) to keep what they can need of")
 set(SPIRLOOM_DTYPES "" CACHE STRING "Keep only kernels with these dtypes")
 set(SPIRLOOM_STORAGES "" CACHE STRING "Keep only kernels with these storages")
 

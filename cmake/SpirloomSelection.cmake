@@ -12,7 +12,7 @@ function(_spirloom_select name file flags prefix ops ops_yaml models dtypes stor
     foreach(path IN LISTS ${list})
       cmake_path(ABSOLUTE_PATH path NORMALIZE)
       list(APPEND paths "${path}")
-      if(path MATCHES "\\.onnx$")
+      if(path MATCHES "\\.(onnx|b?pte)$")
         set(generator -m spirloom.selective)
       endif()
     endforeach()

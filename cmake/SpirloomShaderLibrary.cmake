@@ -15,7 +15,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [LIBRARY name]             its name in messages; NAME unless given
 #   [OPS name...]              ops to keep: full or short names, kernels, variants, globs
 #   [OPS_YAML file...]         files that list ops, each with optional dtypes and storages
-#   [MODELS file...]           .slg or .onnx files: what their graphs can need
+#   [MODELS file...]           .slg, .onnx or .pte files: what their graphs can need
 #   [DTYPES dtype...]          only kernels with these dtypes
 #   [STORAGES storage...]      only kernels with these storages
 #   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given

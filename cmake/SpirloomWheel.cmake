@@ -29,7 +29,8 @@ endforeach()
 set(packages "${PROJECT_BINARY_DIR}/packages")
 set(schemas "${PROJECT_SOURCE_DIR}/schema/graph.fbs" "${PROJECT_SOURCE_DIR}/schema/cases.fbs")
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS
-  codegen/*.py frontend/*.py op_specs/*.py op_specs/*.yaml templates/*.j2 templates/*.yaml)
+  codegen/*.py frontend/*.py frontend/*.txt op_specs/*.py op_specs/*.yaml templates/*.j2
+  templates/*.yaml schema/executorch/*.fbs integrations/executorch/blob/*.fbs)
 add_custom_command(
   OUTPUT "${packages}/spirloom/ops.pickle"
   COMMAND "${SPIRLOOM_PYTHON}" "${PROJECT_SOURCE_DIR}/cmake/make_package.py"

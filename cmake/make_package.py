@@ -21,12 +21,17 @@ DATA = (
     ("op_specs", "*.py"),
     ("templates", "*.j2"),
     ("templates", "*.yaml"),
+    # Of the files that `spirloom.pte` reads.
+    ("schema/executorch", "*.fbs"),
+    ("integrations/executorch/blob", "*.fbs"),
 )
 _IMPORT = re.compile(r"^(\s*)(from|import) codegen\b", re.MULTILINE)
 
 
 def copy_package(source: Path, target: Path) -> None:
     """Copies the modules of a package, with the generator's name as it is there."""
+    for path in sorted(source.rglob("kernels.txt")):
+        copy_to(target / path.relative_to(source), path)
     for path in sorted(source.rglob("*.py")):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -37,9 +42,13 @@ def copy_package(source: Path, target: Path) -> None:
 def copy_data(folder: str, pattern: str, target: Path) -> None:
     """Copies the files that match, as they are."""
     for path in sorted((ROOT / folder).rglob(pattern)):
-        copy = target / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+        copy_to(target / path.relative_to(ROOT), path)
+
+
+def copy_to(copy: Path, path: Path) -> None:
+    """Copies a file as it is."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, copy)
 
 
 def store_operators(out: Path) -> None:

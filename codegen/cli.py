@@ -9,14 +9,14 @@ from pathlib import Path
 
 from codegen.closed_pipe import ends_quietly
 from codegen.errors import SpecError
-from codegen.select.onnx_model import OnnxImport, no_import
+from codegen.select.imported_model import ModelImport, no_import
 
 
 @ends_quietly
-def main(argv: Sequence[str] | None = None, import_onnx: OnnxImport = no_import) -> int:
+def main(argv: Sequence[str] | None = None, import_model: ModelImport = no_import) -> int:
     """Runs one command. Exit code 1: bad input, 2: bad usage."""
     options = _parser().parse_args(argv)
-    options.import_onnx = import_onnx
+    options.import_model = import_model
     try:
         run: int = options.run(options)
     except SpecError as error:
@@ -147,7 +147,7 @@ def _select(options: argparse.Namespace) -> int:
         options.prefix,
     )
     library = load_library(options.spec_dir, options.template_dir, options.root)
-    selection = select(library, selectors, options.import_onnx)
+    selection = select(library, selectors, options.import_model)
     if options.out is None:
         print(yaml_text(library, selection), end="")
         return 0

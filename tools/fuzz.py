@@ -41,6 +41,7 @@ NATIVE = {
 # Of each a module of tests/fuzz, which takes --minutes and --findings.
 PYTHON = {
     "onnx_import": Target("ONNX models, imported"),
+    "pte_import": Target("programs of ExecuTorch (.pte, .bpte), imported"),
     "torch_import": Target("exported programs of PyTorch (.pt2), imported"),
     "op_specs": Target("operator specs and templates, generated"),
 }

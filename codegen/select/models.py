@@ -11,9 +11,9 @@ from codegen.flatbuffer import MalformedBuffer
 from codegen.graph_file import Call, read_calls
 from codegen.loader import Library
 from codegen.select.filters import Filter
+from codegen.select.imported_model import SUFFIXES, ModelError, ModelImport, no_import
 from codegen.select.names import nearest
 from codegen.select.needs import fits, needed
-from codegen.select.onnx_model import OnnxError, OnnxImport, no_import
 from codegen.select.selection import Selection
 
 
@@ -23,13 +23,13 @@ def select_models(
     limit: Filter,
     selection: Selection,
     selector: str,
-    import_onnx: OnnxImport = no_import,
+    import_model: ModelImport = no_import,
 ) -> None:
     """Adds what the models' nodes need. Fails with every mistake found."""
     errors = ErrorList()
     for model in models:
         with errors:
-            _Model(library, limit, selection, selector, model, import_onnx).select()
+            _Model(library, limit, selection, selector, model, import_model).select()
     errors.raise_any()
 
 
@@ -41,10 +41,10 @@ class _Model:
         selection: Selection,
         selector: str,
         model: Path,
-        import_onnx: OnnxImport,
+        import_model: ModelImport,
     ) -> None:
         self._library, self._limit, self._selection = library, limit, selection
-        self._selector, self._model, self._import_onnx = selector, model, import_onnx
+        self._selector, self._model, self._import_model = selector, model, import_model
 
     def select(self) -> None:
         """Adds what every node needs."""
@@ -56,12 +56,12 @@ class _Model:
 
     def _calls(self) -> list[Call]:
         try:
-            if self._model.suffix == ".onnx":
-                return self._import_onnx(self._model)
+            if self._model.suffix in SUFFIXES:
+                return self._import_model(self._model)
             return read_calls(self._model)
         except OSError as error:
             raise self._error(f"cannot be read: {error.strerror}.") from None
-        except OnnxError as error:
+        except ModelError as error:
             raise self._error(str(error)) from None
         except MalformedBuffer as error:
             message = f"is damaged or no graph file: {error}. "

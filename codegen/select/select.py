@@ -10,9 +10,9 @@ from codegen.errors import ErrorList, Position, SpecError
 from codegen.loader import Library
 from codegen.select.closure import close
 from codegen.select.filters import Filter, parse_words
+from codegen.select.imported_model import ModelImport, no_import
 from codegen.select.models import select_models
 from codegen.select.named import Entry, read_entries, select_named
-from codegen.select.onnx_model import OnnxImport, no_import
 from codegen.select.selection import Selection
 from codegen.vocabulary import DType, Storage
 from codegen.yaml_reader import SourceFile
@@ -43,7 +43,7 @@ class Selectors:
 
 
 def select(
-    library: Library, selectors: Selectors, import_onnx: OnnxImport = no_import
+    library: Library, selectors: Selectors, import_model: ModelImport = no_import
 ) -> Selection:
     """The ops and variants that the selectors keep. Fails with the mistakes found."""
     selection = Selection()
@@ -53,7 +53,7 @@ def select(
         select_named(library, list(_entries(library, selectors)), limit, selection)
     with errors:
         named = selectors.named("MODELS")
-        select_models(library, selectors.models, limit, selection, named, import_onnx)
+        select_models(library, selectors.models, limit, selection, named, import_model)
     errors.raise_any()
     if not selection.kept(library):
         raise SpecError.at(Position(_names(selectors)), f"Nothing is left with {limit}.")

@@ -14,6 +14,7 @@ import numpy as np
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
+from spirloom.mapped import let_go
 
 ALIGNMENT = 64
 DIGEST_BYTES = 16
@@ -36,6 +37,7 @@ class Section:
         for array in parts:
             digest.update(bytes_of(array))
             digest.update(_padding(array))
+            let_go(array)
         return cls(parts, digest.digest())
 
     def write(self, stream: IO[bytes]) -> int:
@@ -43,6 +45,7 @@ class Section:
         size = 0
         for array in self.arrays:
             size += stream.write(bytes_of(array)) + stream.write(_padding(array))
+            let_go(array)
         return size
 
     def write_file(self, stream: IO[bytes]) -> None:

@@ -16,6 +16,7 @@ from spirloom import schema_bindings as fb
 from spirloom.constants_file import ALIGNMENT, Section, bytes_of
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
+from spirloom.mapped import let_go
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
 # By number in the file.
@@ -90,6 +91,7 @@ class _ConstantPool:
 
     def add(self, data: Array) -> int:
         digest = hashlib.blake2b(bytes_of(data), digest_size=32).digest()
+        let_go(data)
         if digest not in self._seen:
             entry = fb.ConstantT()
             entry.offset = self._end

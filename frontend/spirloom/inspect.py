@@ -9,7 +9,7 @@ from spirloom.ir import Graph, Tensor
 from spirloom.memory_plan import MemoryPlan, plan_memory
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Varying
-from spirloom.text import shown
+from spirloom.text import bytes_text, shown
 
 
 def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     parameters = facts["parameters"]
     lines.append(
         f"parameters  {parameters['elements']:,} in {parameters['tensors']} tensors, "
-        f"{_bytes(parameters['bytes'])}"
+        f"{bytes_text(parameters['bytes'])}"
     )
     lines.append(f"memory      {_memory(facts['memory'])}")
     lines.append(f"nodes       {facts['nodes']}")
@@ -76,11 +76,11 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
 
 def _memory(memory: dict[str, Any]) -> str:
     naive, planned = memory["intermediates_naive"], memory["intermediates_planned"]
-    text = f"{_bytes(planned)} for {memory['intermediates']} intermediate tensors"
+    text = f"{bytes_text(planned)} for {memory['intermediates']} intermediate tensors"
     if naive > planned:
-        text += f" ({_bytes(naive)} without sharing, {100 - 100 * planned / naive:.0f} % saved)"
+        text += f" ({bytes_text(naive)} without sharing, {100 - 100 * planned / naive:.0f} % saved)"
     views = f", {memory['views']} view{'s' * (memory['views'] > 1)}" if memory["views"] else ""
-    return f"{text}{views}, {_bytes(memory['inputs_outputs'])} inputs and outputs"
+    return f"{text}{views}, {bytes_text(memory['inputs_outputs'])} inputs and outputs"
 
 
 def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
@@ -96,19 +96,10 @@ def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
     return lines
 
 
-def _bytes(count: float) -> str:
-    """A size for people, e.g. 13.6 MB."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
-
-
 def summary(graph: Graph) -> str:
     """One line: how many nodes, parameters and bytes."""
     constants = {id(t.data): t for t in graph.tensors() if t.data is not None}.values()
     elements = sum(t.size // t.dtype.numpy.itemsize for t in constants)
-    size = _bytes(sum(t.size for t in constants))
+    size = bytes_text(sum(t.size for t in constants))
     sizes = "".join(f", {shown(str(symbol))}" for symbol in graph.symbols)
     return f"{len(graph.nodes)} nodes, {elements:,} parameters ({size}){sizes}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from codegen import EvalError, Op, SpecError, TensorType, load_library, stored
 from codegen.library import ROOT
-from codegen.spec import Arg
+from codegen.spec import Arg, ForeignName
 from spirloom.bounds.wide import narrow_type
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
@@ -77,6 +77,10 @@ class OpLibrary:
     def serving(self, name: str) -> str | None:
         """The operator that computes calls of this name: its own, or one that its spec adds."""
         return self._serving.get(name)
+
+    def foreign(self, name: str) -> list[tuple[str, ForeignName]]:
+        """What specs say of a name of ExecuTorch's delegates, each with its operator."""
+        return [(op.name, f) for op in self._ops.values() for f in op.foreign if f.name == name]
 
     def is_view(self, op: str) -> bool:
         """Whether the operator's output shares the elements of an input."""

@@ -28,3 +28,12 @@ def _in_units(count: float, unit: str) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {prefix}{unit}"
     return f"{count:.0f} {unit}"
+
+
+def bytes_text(count: float) -> str:
+    """A size for people, e.g. 13.6 MB."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"

@@ -23,7 +23,7 @@ PEAK = """
 import re, sys
 from pathlib import Path
 from spirloom.cli import main
-assert main(["import", sys.argv[1], "-o", sys.argv[2]]) == 0
+assert main(["import", sys.argv[1], "-o", *sys.argv[2:]]) == 0
 # Of this program alone; getrusage counts what its parent had, too.
 print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024)
 """
@@ -42,9 +42,9 @@ def saved(made: ModelProto, path: Path, external: bool) -> Path:
     return path
 
 
-def peak(path: Path) -> int:
+def peak(path: Path, *options: str) -> int:
     """Bytes that an import takes at once."""
-    command = [sys.executable, "-c", PEAK, str(path), str(path.with_suffix(".slg"))]
+    command = [sys.executable, "-c", PEAK, str(path), str(path.with_suffix(".slg")), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stdout.splitlines()[-1])
 
@@ -55,7 +55,8 @@ def test_memory_of_an_import(tmp_path: Path) -> None:
     fixed = 32 << 20  # libraries and buffers that a tiny model does not need
     for external in (False, True):
         path = saved(network(24, 1024), tmp_path / f"large{external:d}.onnx", external)
-        assert peak(path) - base < 1.5 * size + fixed
+        for options in (["--fp16"], []):
+            assert peak(path, *options) - base < 1.5 * size + fixed
     inside, outside = (tmp_path / f"large{i}.slg" for i in (0, 1))
     assert inside.read_bytes() == outside.read_bytes()
 

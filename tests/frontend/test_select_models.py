@@ -12,7 +12,7 @@ from spirloom.calls import calls
 from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.half import to_half
-from spirloom.selective import read_onnx_calls
+from spirloom.selective import read_model_calls
 
 from codegen.errors import SpecError
 from codegen.graph_file import read_calls
@@ -26,7 +26,7 @@ F32, F16 = DType.F32, DType.F16
 
 def kept(selectors: Selectors) -> list[str]:
     """The ids of the selected variants, sorted."""
-    selection = select(LIBRARY, selectors, read_onnx_calls)
+    selection = select(LIBRARY, selectors, read_model_calls)
     return sorted(v.id for v in selection.kept(LIBRARY))
 
 
@@ -40,7 +40,7 @@ def needs(graph: Graph, folder: Path, *dtypes: str, storages: tuple[str, ...] = 
 def message(*models: Path, dtypes: tuple[str, ...] = ()) -> str:
     with pytest.raises(SpecError) as error:
         selectors = Selectors(models=models, dtypes=dtypes, prefix="SPIRLOOM_")
-        select(LIBRARY, selectors, read_onnx_calls)
+        select(LIBRARY, selectors, read_model_calls)
     return str(error.value)
 
 

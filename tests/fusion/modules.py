@@ -116,6 +116,26 @@ def tanh_gelu(x: Any) -> Any:
     return 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x.pow(3))))
 
 
+class Attention(nn.Module):  # type: ignore[misc]
+    """As models spell it: the scale before or behind the product, with or without a mask; and one
+    whose weights are read again, which stays as it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+        self.mask = nn.Parameter(torch.randn(1, 2, 7, 7))
+
+    def forward(self, x: Any) -> Any:
+        q, k, v = self.qkv(x).reshape(2, 7, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        before = ((q * 0.5) @ k.transpose(-2, -1)).softmax(-1) @ v
+        behind = (q @ k.transpose(-2, -1) / 3 + self.mask).softmax(-1) @ v
+        lists = q.reshape(4, 7, 4), k.reshape(4, 7, 4), v.reshape(4, 7, 4)
+        scores = torch.bmm(lists[0], lists[1].transpose(1, 2)).view(2, 2, 7, 7) + self.mask[:, :1]
+        viewed = torch.bmm(scores.softmax(-1).view(4, 7, 7), lists[2])
+        weights = (k @ q.transpose(-2, -1)).softmax(-1)
+        return before, behind, viewed, weights @ v, weights @ k
+
+
 class RmsNorm(nn.Module):  # type: ignore[misc]
     """Over the last dims."""
 
@@ -257,6 +277,13 @@ CASES = {
         "aten.cat",
         "spirloom.rotary_embedding",
         shape=(2, 3, 7, 4),
+    ),
+    "attention": Case(
+        "fuse-attention",
+        Attention,
+        "aten._softmax",
+        "aten.scaled_dot_product_attention",
+        shape=(2, 7, 8),
     ),
     "swiglu": Case(
         "fuse-gates",

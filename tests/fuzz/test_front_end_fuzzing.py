@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 from onnx import ModelProto
 
-from tests.fuzz import campaign, onnx_import, op_specs, torch_import
+from tests.fuzz import campaign, onnx_import, op_specs, pte_import, torch_import
 from tests.fuzz.onnx_seeds import seeds
 
 COUNT = 600
 
 
-TARGETS = {"onnx": onnx_import.TARGET, "specs": op_specs.TARGET, "torch": torch_import.TARGET}
+TARGETS = {
+    "onnx": onnx_import.TARGET,
+    "programs": pte_import.TARGET,
+    "specs": op_specs.TARGET,
+    "torch": torch_import.TARGET,
+}
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=[*TARGETS])
@@ -30,6 +35,7 @@ def test_seeds_are_accepted() -> None:
     for members in torch_import.seeds():
         archive = torch_import.packed(members, random.Random(1))
         assert torch_import.run({"m.pt2": archive}), [*members]
+    assert sum(pte_import.run({"m.pte": program}) for program in pte_import.seeds()) == 8
     own = [seed for seed in seeds() if isinstance(seed, ModelProto)]
     assert len(own) > 5
     for model in own[:20]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from spirloom.ops import OpLibrary
     from spirloom.progress import Report
 
+Reader = Callable[..., "Graph"]
+
 EPILOG = """\
 examples:
   spirloom import resnet18.onnx -o resnet18.slg
   spirloom import resnet18.onnx -o resnet18.slg --dim batch=3
   spirloom import resnet18.onnx -o resnet18.slg --dim batch=1..8
   spirloom import resnet18.onnx -o resnet18.slg --shape input=3,3,224,224 --fp16
+  spirloom import resnet18.pte -o resnet18.slg
 
 With --fp16 weights and computation are float16; inputs and outputs stay as the model has them.
 Every node that cannot be imported is listed, and then no file is written.
@@ -40,13 +43,18 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "import",
-        help="import an ONNX model or an exported program of PyTorch",
-        description="Imports an ONNX model (opset 1 to 23) or an archive of torch.export.save, and "
-        "writes a graph file.",
+        help="import an ONNX model, an exported program of PyTorch or one of ExecuTorch",
+        description="Imports an ONNX model (opset 1 to 23), an archive of torch.export.save or a "
+        "program of ExecuTorch, and writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", type=Path, metavar="MODEL", help="the model: .onnx or .pt2")
+    parser.add_argument(
+        "model", type=Path, metavar="MODEL", help="the model: .onnx, .pt2, .pte or .bpte"
+    )
+    parser.add_argument(
+        "--method", metavar="NAME", help="the method of an ExecuTorch program (default: forward)"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
     )
@@ -89,20 +97,29 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS
     from spirloom.progress import Progress
-    from spirloom.torch.archive import is_archive
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
     check_options(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
-    read = _import_archive if is_archive(arguments.model) else _import_onnx
+    read = _reader(arguments.model)
     with Progress(str(arguments.model)) as progress:
         graph = read(arguments, library, skipped, storage, progress)
         progress("writing")
         graph_file.save(graph, arguments.output, arguments.external_data)
     print(f"{arguments.output}: {summary(graph)}")
     return 0
+
+
+def _reader(model: Path) -> Reader:
+    """What imports a file, by what the file holds."""
+    from spirloom.pte.file import is_program
+    from spirloom.torch.archive import is_archive
+
+    if is_program(model):
+        return _import_program
+    return _import_archive if is_archive(model) else _import_onnx
 
 
 def _import_onnx(
@@ -154,6 +171,22 @@ def _import_archive(
         archive_options(arguments), fp16=arguments.fp16, skip=skipped, strip=arguments.strip
     )
     return build(read_archive(arguments.model), library, options, storage, report)
+
+
+def _import_program(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> Graph:
+    """The graph of a program of ExecuTorch."""
+    from spirloom.pte.file import ProgramFile
+    from spirloom.pte.importer import import_method
+
+    options = replace(archive_options(arguments), fp16=arguments.fp16, skip=skipped)
+    file = ProgramFile(arguments.model)
+    return import_method(file, library, options, arguments.method, storage, report)
 
 
 def _check_files(model: Path, output: Path) -> None:

@@ -1,4 +1,4 @@
-"""spirloom inspect: what a graph file holds."""
+"""spirloom inspect: what a graph file holds, or a program of ExecuTorch."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ examples:
   spirloom inspect resnet18.slg
   spirloom inspect resnet18.slg --nodes
   spirloom inspect resnet18.slg --json | jq .memory
+  spirloom inspect resnet18.pte
 
 The memory plan is that for buffers on any device; spirloom-run prints what a device really uses.
 """
@@ -21,12 +22,15 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "inspect",
-        help="describe a graph file",
-        description="Prints what a graph file holds: inputs, outputs, operators and memory.",
+        help="describe a graph file or a program of ExecuTorch",
+        description="Prints what a graph file holds: inputs, outputs, operators and memory; of a "
+        "program of ExecuTorch its methods, delegates, constants and state.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("graph", type=Path, metavar="MODEL.slg", help="the graph file")
+    parser.add_argument(
+        "graph", type=Path, metavar="MODEL.slg", help="the graph file, or a .pte or .bpte"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON; sizes in bytes")
     parser.add_argument("--nodes", action="store_true", help="list every node too")
     parser.add_argument(
@@ -37,6 +41,21 @@ def add_parser(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the description."""
+    from spirloom.pte.file import is_program
+
+    return (_program if is_program(arguments.graph) else _graph)(arguments)
+
+
+def _program(arguments: argparse.Namespace) -> int:
+    from spirloom.pte.describe import describe, to_text
+    from spirloom.pte.file import ProgramFile
+
+    file = ProgramFile(arguments.graph)
+    print(json.dumps(describe(file), indent=2) if arguments.json else to_text(file))
+    return 0
+
+
+def _graph(arguments: argparse.Namespace) -> int:
     from spirloom import graph_reader, inspect
     from spirloom.ops import OpLibrary
 

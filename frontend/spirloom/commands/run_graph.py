@@ -1,4 +1,4 @@
-"""spirloom run: spirloom-run, wherever it lies."""
+"""spirloom run: spirloom-run, wherever it lies, and the cases of a bundled program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand; spirloom-run reads its arguments, --help too."""
     parser = commands.add_parser(
         "run",
-        help="run a graph file on .npy inputs: spirloom-run",
+        help="run a graph file on .npy inputs: spirloom-run; or NET.bpte --check",
         add_help=False,
         prefix_chars="\0",  # nothing is an option of ours
     )
@@ -21,9 +21,13 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Becomes spirloom-run."""
-    from spirloom.programs import run_arguments
+    """Becomes spirloom-run, unless cases are to be checked."""
+    if "--check" not in arguments.arguments:
+        from spirloom.programs import run_arguments
 
-    command = run_arguments(arguments.arguments)
-    sys.stdout.flush()
-    os.execv(command[0], command)
+        command = run_arguments(arguments.arguments)
+        sys.stdout.flush()
+        os.execv(command[0], command)
+    from spirloom.commands.check_cases import check
+
+    return check(arguments.arguments)

@@ -22,6 +22,7 @@ from spirloom.passes.permutations import move_permutations
 from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rms_norm import fuse_rms_norm
 from spirloom.passes.rotary import fuse_rotary
+from spirloom.passes.spelled_attention import fuse_attention
 from spirloom.passes.views import simplify_views
 from spirloom.progress import Report, silent
 
@@ -35,6 +36,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-layer-norm": fuse_layer_norm,
     "fuse-rms-norm": fuse_rms_norm,
     "fuse-rotary": fuse_rotary,
+    "fuse-attention": fuse_attention,
     "simplify-attention": simplify_attention,
     "move-permutations": move_permutations,
     "fuse-gates": fuse_gates,

@@ -6,6 +6,7 @@ import hashlib
 
 from spirloom.constants_file import bytes_of
 from spirloom.ir import Graph, Tensor
+from spirloom.mapped import let_go
 from spirloom.passes.rewrite import replace_tensors
 
 
@@ -30,6 +31,7 @@ def merge_constants(graph: Graph) -> None:
         turned = tensor.data.flags.f_contiguous and not tensor.data.flags.c_contiguous
         stored = tensor.data.T if turned else tensor.data  # as it lies in memory, without a copy
         digest = hashlib.blake2b(bytes_of(stored), digest_size=32).digest()
+        let_go(tensor.data)
         kept = first.setdefault((tensor.dtype, tensor.shape, turned, digest), tensor)
         if kept is not tensor:
             mapping[tensor] = kept

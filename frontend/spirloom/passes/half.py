@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
+from spirloom.mapped import let_go
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.rewrite import COPY
 
@@ -76,6 +77,7 @@ class _Halver:
         if tensor not in self._half:
             if tensor.data is not None:
                 self._half[tensor] = constant(tensor.name, _rounded(tensor.data))
+                let_go(tensor.data)
             else:
                 half = Tensor(f"{tensor.name}.f16", DType.F16, tensor.shape)
                 self._copy(tensor, half)
@@ -108,5 +110,10 @@ class _Halver:
 def _rounded(values: Array) -> Array:
     """Rounded to float16; finite values beyond its range become its largest."""
     limit = np.finfo(np.float16).max
-    kept = np.where(np.isfinite(values), values.clip(-limit, limit), values)
-    return kept.astype(np.float16)
+    with np.errstate(over="ignore"):
+        half = values.astype(np.float16, order="C")
+    beyond = np.isinf(half)
+    if beyond.any():
+        beyond &= np.isfinite(values)
+        half[beyond] = np.copysign(limit, half[beyond])
+    return half

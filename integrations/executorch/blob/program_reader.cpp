@@ -22,12 +22,15 @@ std::string_view TextOf(const flatbuffers::String* text) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
+// FlatBuffers verify that a vector's length is aligned, and not its items.
 template <typename T, typename Source>
 std::vector<T> CopyOf(const flatbuffers::Vector<Source>* items) {
   std::vector<T> copy;
   copy.reserve(CountOf(items));
   for (size_t i = 0; i < CountOf(items); ++i) {
-    copy.push_back(static_cast<T>(items->Get(static_cast<flatbuffers::uoffset_t>(i))));
+    Source item;
+    std::memcpy(&item, items->Data() + i * sizeof(Source), sizeof(Source));
+    copy.push_back(static_cast<T>(flatbuffers::EndianScalar(item)));
   }
   return copy;
 }
@@ -111,6 +114,10 @@ class Reader {
   }
 
   Status ReadValue(const vk::Value& source, Value& value) {
+    if (source.value_type() != vk::Kind::NONE && source.value() == nullptr) {
+      return InvalidFile({"The value has kind ", static_cast<int>(source.value_type()),
+                          " and nothing that is of it."});
+    }
     switch (source.value_type()) {
       case vk::Kind::Null:
         break;

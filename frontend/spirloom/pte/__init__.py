@@ -1,0 +1,1 @@
+"""Programs of ExecuTorch (.pte, .bpte), read without ExecuTorch: import, inspection, checks."""

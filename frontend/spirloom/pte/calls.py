@@ -1,0 +1,60 @@
+"""Calls of a program in the making, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from codegen.flatbuffer import MalformedBuffer
+from spirloom.ir import Array
+from spirloom.pte.kernels import Kernel
+from spirloom.torch.program import Argument, Call, Given, Input, Kind, Meta, Result
+
+MAX_CALLS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateCall(Call):
+    """A call within a delegate: the names of its operator may be ExecuTorch's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall(Call):
+    """What cannot be imported whatever its operands are; `reason` says why."""
+
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a program consists of so far."""
+
+    inputs: list[Input] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    metas: dict[str, Meta] = field(default_factory=dict)
+    weights: dict[str, Array] = field(default_factory=dict)
+
+    def add_weight(self, name: str, array: Array, dtype: str) -> None:
+        """A constant of the program, under a name of its own."""
+        self.weights[name] = array
+        self.metas[name] = Meta(dtype, array.shape, ())
+        self.inputs.append(Input(name, Kind.WEIGHT, name))
+
+    def add(self, call: type[Call], target: str, args: Sequence[Argument],
+            results: Sequence[Result], module: str, **more: str) -> None:  # fmt: skip
+        """A call; `module` is its name. Files of a few bytes could ask for any number."""
+        if len(self.calls) >= MAX_CALLS:
+            raise MalformedBuffer(f"it has over {MAX_CALLS} calls")
+        self.calls.append(call(target, tuple(args), tuple(results), module, **more))
+
+
+def arguments(given: Sequence[Given], kernel: Kernel | None) -> list[Argument]:
+    """By the names that PyTorch gives them, where these are known."""
+    if kernel is None:
+        return [Argument(f"argument {i}", value, False) for i, value in enumerate(given)]
+    first = len(kernel.names) - kernel.keywords
+    named = zip(kernel.names, given, strict=False)
+    return [Argument(name, value, i >= first) for i, (name, value) in enumerate(named)]
+
+
+Metas = Mapping[str, Meta]

@@ -1,0 +1,139 @@
+"""A method of a program becomes an optimised graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from spirloom import __version__
+from spirloom.errors import Unsupported
+from spirloom.ir import Graph, Storage, Tensor
+from spirloom.ops import OpLibrary
+from spirloom.passes import optimize
+from spirloom.progress import Report, silent
+from spirloom.pte.calls import DelegateCall, RefusedCall
+from spirloom.pte.file import ProgramFile
+from spirloom.pte.foreign import Served, served
+from spirloom.pte.kernels import without_copy
+from spirloom.pte.method import method_of
+from spirloom.pte.reader import program_of
+from spirloom.pte.rules import RULES as OWN_RULES
+from spirloom.torch.build import symbols_of
+from spirloom.torch.context import CallContext
+from spirloom.torch.importer import Importer, Unknown
+from spirloom.torch.options import Options
+from spirloom.torch.positions import bound
+from spirloom.torch.program import Call, Given, Program, Ref
+from spirloom.torch.rules import RENAMES, RULES
+from spirloom.torch.rules.table import Several
+from spirloom.torch.values import Item
+
+NO_OPERATOR = "there is no operator for it"
+
+
+def import_method(
+    file: ProgramFile,
+    library: OpLibrary,
+    options: Options,
+    method: str | None = None,
+    storage: Storage | None = None,
+    report: Report = silent,
+) -> Graph:
+    """The graph of a method, by default of the only one or of `forward`. Raises ImportFailure."""
+    program = program_of(file, method_of(file, method))
+    symbols_of(program, options)  # there are none: sizes are the program's greatest
+    graph = ProgramImporter(program, library, options, {}).run(report)
+    optimize(graph, library, fp16=options.fp16, skip=options.skip, report=report)
+    for tensor in graph.tensors():
+        tensor.storage = storage
+    return graph
+
+
+class ProgramImporter(Importer):
+    """Delegates' calls go by PyTorch's names where they have one, else by what specs say."""
+
+    def __init__(
+        self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
+    ) -> None:
+        super().__init__(program, library, options, sizes)
+        # What specs say of delegates' calls, whether or not that is what computes them here.
+        self.bound: list[Served] = []
+        self._given_away: set[Tensor] = set()  # inputs, and what has the name of an output
+        self._graph.producer = f"spirloom {__version__} from ExecuTorch"
+
+    def _take_inputs(self) -> None:
+        super()._take_inputs()
+        self._given_away.update(self._graph.inputs)
+
+    def _fail(self, call: Call, problem: Exception) -> None:
+        """Also lists what no operator is for, though it reads what cannot be computed."""
+        if isinstance(problem, Unknown) and not self._is_known(call):
+            problem = Unsupported(NO_OPERATOR)
+        super()._fail(call, problem)
+
+    def _is_known(self, call: Call) -> bool:
+        """Whether there is an operator or a rule of the call's name."""
+        names = (call.target, without_copy(call.target))
+        rules = any(name in RULES or name in RENAMES or name in OWN_RULES for name in names)
+        ops = any(self._library.serving(name) or self._library.foreign(name) for name in names)
+        return rules or ops or isinstance(call, RefusedCall)
+
+    def _made(self, ctx: CallContext) -> Item:
+        call = ctx.call
+        if isinstance(call, RefusedCall):
+            raise Unsupported(call.reason)
+        if isinstance(call, DelegateCall):
+            self._note(ctx)
+        if isinstance(call, DelegateCall) and ctx.target in OWN_RULES:
+            return OWN_RULES[ctx.target](ctx)
+        for target in dict.fromkeys((ctx.target, without_copy(ctx.target))):
+            if target in RULES:
+                ctx.target = target
+                return RULES[target](ctx)
+        if isinstance(call, DelegateCall):
+            return self._delegated(ctx)
+        return self._named(ctx)
+
+    def _note(self, ctx: CallContext) -> None:
+        with suppress(Unsupported):
+            found = self._served(ctx)
+            if found is not None:
+                self.bound.append(found)
+
+    def _served(self, ctx: CallContext) -> Served | None:
+        result = (ctx.shapes or [None])[0], ctx.out_or_none()
+        return served(self._library, ctx.target, list(ctx.args.values()), result)
+
+    def _delegated(self, ctx: CallContext) -> Item:
+        found = self._served(ctx)
+        if found is None:
+            raise Unsupported(NO_OPERATOR)
+        return Several(ctx.apply_all(found.op, **found.args))
+
+    def _named(self, ctx: CallContext) -> Item:
+        """By the name and the arguments of PyTorch's operator."""
+        for target in dict.fromkeys((ctx.target, without_copy(ctx.target))):
+            rename = RENAMES.get(target)
+            op = self._library.serving(target) or (None if rename is None else rename.op)
+            if op is not None and self._library.has(op):
+                given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
+                fixed = {} if rename is None else rename.fixed
+                return Several(ctx.apply_all(op, **given, **fixed))
+        raise Unsupported(NO_OPERATOR)
+
+    def _name(self, call: object) -> str:
+        """That of the instruction, or of the delegate and its node."""
+        return str(getattr(call, "module", ""))
+
+    def _output(self, given: Given, name: str) -> Tensor:
+        """Under the name of the output, where it has no other."""
+        value = self._values.get(given.name) if isinstance(given, Ref) else None
+        is_computed = isinstance(value, Tensor) and value.data is None
+        if isinstance(value, Tensor) and is_computed and value not in self._given_away:
+            value.name = name
+            self._given_away.add(value)
+        return super()._output(given, name)
+
+    def _output_name(self, given: Given, index: int) -> str:
+        """Programs do not name their outputs."""
+        return f"output{index}"

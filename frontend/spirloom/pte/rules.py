@@ -1,0 +1,39 @@
+"""What only delegates call, and several of our operators compute."""
+
+from __future__ import annotations
+
+from spirloom.errors import Unsupported
+from spirloom.pte.kernels import by_target
+from spirloom.torch.context import CallContext
+from spirloom.torch.rules import RULES as TORCH_RULES
+from spirloom.torch.rules.table import ImportRule
+from spirloom.torch.values import Item
+
+
+def prepacked(ctx: CallContext) -> Item:
+    """Weights are packed when a graph is loaded."""
+    return next(iter(ctx.args.values()))
+
+
+def element(_: CallContext) -> Item:
+    """A number that the host reads from an input."""
+    raise Unsupported("it reads a size from an input, which is known only when the graph runs")
+
+
+def clamped_convolution(ctx: CallContext) -> Item:
+    """A convolution whose result is kept between bounds."""
+    *given, low, high = ctx.args.values()
+    names = by_target()["aten.convolution"].names
+    args = dict(zip(names, given, strict=False))
+    inner = CallContext(ctx.call, "aten.convolution", args, ctx.dtypes, ctx.shapes, ctx.applier)
+    if not isinstance(low, int | float) or not isinstance(high, int | float):
+        raise Unsupported("its bounds are no numbers")
+    x = TORCH_RULES["aten.convolution"](inner)
+    return ctx.apply("aten.clamp", x=x, min=float(low), max=float(high))
+
+
+RULES: dict[str, ImportRule] = {
+    "et_vk.prepack": prepacked,
+    "et_vk.select_as_symint": element,
+    "et_vk.conv_with_clamp": clamped_convolution,
+}

@@ -1,0 +1,148 @@
+"""Makes the programs that tests without ExecuTorch and the fuzzing of their import start from.
+
+python -m tests.executorch.make_programs
+
+Beside each, NAME.npz has inputs and what PyTorch makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
+from executorch.devtools import BundledProgram
+from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+from executorch.devtools.bundled_program.serialize import (
+    serialize_from_bundled_program_to_flatbuffer,
+)
+from executorch.exir import to_edge_transform_and_lower
+from torch import Tensor, nn
+
+FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
+
+
+class Islands(nn.Module):  # type: ignore[misc]
+    """Two delegates, and a kernel of ExecuTorch's between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 8), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.softmax(self.last(torch.cumsum(torch.relu(self.first(x)), 1)), -1)
+
+
+class Convolutions(nn.Module):  # type: ignore[misc]
+    """What ExecuTorch fuses, folds and splits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1, stride=2)
+        self.norm = nn.BatchNorm2d(8)
+        self.wise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = nn.functional.relu6(self.norm(self.first(x)))
+        left, right = self.up(nn.functional.hardswish(self.wise(x))).split([1, 3], 1)
+        pooled = nn.functional.max_pool2d(right, 2)
+        return torch.cat([left, left * 2], 1).mean((2, 3)), pooled
+
+
+class Decoder(nn.Module):  # type: ignore[misc]
+    """A transformer's layer, of indices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(20, 8)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, dropout=0)
+        self.last = nn.Linear(8, 20)
+
+    def forward(self, indices: Tensor) -> Tensor:
+        return self.last(self.layer(self.table(indices)))
+
+
+class Counter(nn.Module):  # type: ignore[misc]
+    """A buffer that each run changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen.add_(x)
+        return self.seen * 2
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A module, what it takes, and whether Vulkan delegates take of it what they can."""
+
+    module: Callable[[], nn.Module]
+    inputs: Callable[[], tuple[Tensor, ...]]
+    delegated: bool = True
+    bundled: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def _floats(*shape: int) -> Callable[[], tuple[Tensor, ...]]:
+    return lambda: (torch.randn(*shape),)
+
+
+def _indices() -> tuple[Tensor, ...]:
+    return (torch.randint(0, 20, (1, 5)),)
+
+
+NETWORKS = {
+    "islands": Network(Islands, _floats(2, 6)),
+    "kernels": Network(Islands, _floats(2, 6), delegated=False),
+    "convolutions": Network(Convolutions, _floats(1, 3, 8, 8)),
+    "convolution_kernels": Network(Convolutions, _floats(1, 3, 8, 8), delegated=False),
+    "decoder": Network(Decoder, _indices),
+    "decoder_kernels": Network(Decoder, _indices, delegated=False),
+    "half": Network(Islands, _floats(2, 6), options={"force_fp16": True}),
+    "state": Network(Counter, _floats(4), delegated=False),
+    "cases": Network(Islands, _floats(2, 6), bundled=True),
+}
+
+
+def lowered(network: Network, module: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
+    """A module as ExecuTorch has it."""
+    exported = torch.export.export(module, inputs)
+    partitioner = [VulkanPartitioner(network.options)] if network.delegated else []
+    return to_edge_transform_and_lower(exported, partitioner=partitioner).to_executorch()
+
+
+def bundled(manager: Any, module: nn.Module, network: Network) -> bytes:
+    """With cases of inputs that are drawn."""
+    torch.manual_seed(1)
+    inputs = [network.inputs() for _ in range(3)]
+    cases = [MethodTestCase(given, module(*given)) for given in inputs]
+    bundle = BundledProgram(manager, [MethodTestSuite("forward", cases)])
+    return bytes(serialize_from_bundled_program_to_flatbuffer(bundle))
+
+
+def main() -> None:
+    """Writes all of them."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, network in NETWORKS.items():
+        torch.manual_seed(0)
+        module, inputs = network.module().eval(), network.inputs()
+        with torch.no_grad():
+            manager = lowered(network, module, inputs)
+            wanted = module(*inputs)
+            data = bundled(manager, module, network) if network.bundled else bytes(manager.buffer)
+        (FOLDER / f"{name}.{'b' * network.bundled}pte").write_bytes(data)
+        results = wanted if isinstance(wanted, tuple) else (wanted,)
+        arrays = {f"input{i}": x.numpy() for i, x in enumerate(inputs)}
+        arrays |= {f"output{i}": y.detach().numpy() for i, y in enumerate(results)}
+        np.savez(FOLDER / f"{name}.npz", **arrays)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Programs of ExecuTorch, read without it: the oracle is what PyTorch made of the same inputs.
+
+tests/executorch/make_programs.py made them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom.cli import main
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array, Graph
+from spirloom.ops import OpLibrary
+from spirloom.pte.cases import cases_of, differences
+from spirloom.pte.describe import describe, to_text
+from spirloom.pte.file import ProgramFile, is_program
+from spirloom.pte.importer import import_method
+from spirloom.selective import read_model_calls
+from spirloom.torch.options import Options
+
+from codegen.select.select import Selectors, select
+from tests.frontend import reference_run
+from tests.frontend.models import ops
+
+FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
+RUNNING = ["islands", "kernels", "convolutions", "convolution_kernels", "decoder",
+           "decoder_kernels", "half", "cases"]  # fmt: skip
+STATE = FOLDER / "state.pte"
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.{'bpte' if name == 'cases' else 'pte'}"
+
+
+def imported(path: Path, library: OpLibrary, **options: bool) -> Graph:
+    return import_method(ProgramFile(path), library, Options(**options))  # type: ignore[arg-type]
+
+
+def results_of(graph: Graph, arrays: dict[str, Array]) -> list[Array]:
+    given = {t.name: arrays[t.name].astype(t.dtype.numpy) for t in graph.inputs}
+    made = reference_run.run(graph, given)
+    return [made[t.name] for t in graph.outputs]
+
+
+def changed(path: Path, old: bytes, new: bytes, folder: Path) -> Path:
+    """The program with other bytes of the same number."""
+    assert len(old) == len(new)
+    content = path.read_bytes()
+    assert old in content
+    made = folder / path.name
+    made.write_bytes(content.replace(old, new))
+    return made
+
+
+@pytest.mark.parametrize("fp16", [False, True])
+@pytest.mark.parametrize("name", RUNNING)
+def test_results_are_those_of_pytorch(library: OpLibrary, name: str, fp16: bool) -> None:
+    graph = imported(path_of(name), library, fp16=fp16)
+    with np.load(FOLDER / f"{name}.npz") as stored:
+        arrays = dict(stored)
+    given = results_of(graph, arrays)
+    wanted = [arrays[f"output{i}"] for i in range(len(given))]
+    assert len(arrays) == len(graph.inputs) + len(wanted)
+    tolerance = 2e-2 if fp16 or name == "half" else 1e-5
+    for ours, theirs in zip(given, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_delegates_and_kernels_become_one_graph(library: OpLibrary) -> None:
+    graph = imported(path_of("islands"), library)
+    assert ops(graph) == ["aten.linear", "aten.cumsum", "aten.linear", "aten._softmax"]
+    assert [t.name for t in (*graph.inputs, *graph.outputs)] == ["input0", "output0"]
+    assert graph.producer.endswith("from ExecuTorch")
+    assert [n.name for n in graph.nodes][1] == "kernel 1"
+
+
+def test_all_that_cannot_be_is_listed(library: OpLibrary, tmp_path: Path) -> None:
+    path = changed(path_of("islands"), b"aten::cumsum", b"aten::cumsuX", tmp_path)
+    path = changed(path, b"aten._softmax.default", b"aten._sXftmax.default", tmp_path)
+    with pytest.raises(ImportFailure) as error:
+        imported(path, library)
+    lines = str(error.value).splitlines()
+    assert "2 of 9 nodes cannot be imported" in lines[0]
+    assert lines[1:] == [
+        "  aten::cumsuX.out, kernel 1: there is no operator for this kernel",
+        "  aten._sXftmax, delegate 1.2/1: there is no operator for it",
+    ]
+
+
+def test_other_delegates_are_refused_by_name(library: OpLibrary, tmp_path: Path) -> None:
+    path = changed(path_of("islands"), b"VulkanBackend", b"XnnpacBackend", tmp_path)
+    with pytest.raises(ImportFailure, match="XnnpacBackend, delegate 0.0: a delegate of another"):
+        imported(path, library)
+
+
+def test_state_is_refused_by_name(library: OpLibrary) -> None:
+    with pytest.raises(ImportFailure, match=r"state, value 0: a buffer that runs change \(state\)"):
+        imported(STATE, library)
+    facts = describe(ProgramFile(STATE))
+    assert facts["methods"][0]["state"] == ["value 0"]
+    assert "  state  value 0" in to_text(ProgramFile(STATE)).splitlines()
+
+
+def test_versions_of_a_delegate(library: OpLibrary, tmp_path: Path) -> None:
+    path = changed(path_of("islands"), b"\x01\0\0\0" + b"0\0", b"\x01\0\0\0" + b"7\0", tmp_path)
+    with pytest.raises(ImportFailure, match="has version '7' of its format, not '0'"):
+        imported(path, library)
+
+
+def test_a_method_that_is_not_there(library: OpLibrary) -> None:
+    with pytest.raises(ImportFailure, match="no method 'encode', only: forward"):
+        import_method(ProgramFile(path_of("islands")), library, Options(), "encode")
+
+
+@pytest.mark.parametrize("name", ["islands", "kernels", "cases"])
+def test_a_program_that_is_cut_short(library: OpLibrary, tmp_path: Path, name: str) -> None:
+    content = path_of(name).read_bytes()
+    for end in range(8, len(content), 97):
+        (tmp_path / "cut.pte").write_bytes(content[:end])
+        with pytest.raises(ImportFailure):
+            imported(tmp_path / "cut.pte", library)
+
+
+def test_what_a_program_is(tmp_path: Path) -> None:
+    assert is_program(path_of("islands")) and is_program(path_of("cases"))
+    (tmp_path / "x.pte").write_bytes(b"x")
+    assert not is_program(tmp_path / "x.pte") and not is_program(tmp_path / "none.pte")
+
+
+def test_cases_of_a_bundle(library: OpLibrary) -> None:
+    file = ProgramFile(path_of("cases"))
+    graph = import_method(file, library, Options())
+    cases = cases_of(file, "forward")
+    assert len(cases) == 3
+    for case in cases:
+        given = results_of(graph, {"input0": case.inputs[0]})
+        assert all(d.within for d in differences(given, case.outputs, 1e-4, 1e-5))
+        (wrong,) = differences([given[0] + 1], case.outputs, 1e-4, 1e-5)
+        assert not wrong.within and 0.9 < wrong.greatest < 1.1
+    (shape,) = differences([given[0][:1]], case.outputs, 1e-4, 1e-5)
+    assert not shape.within and shape.greatest == float("inf")
+    nan = np.full_like(given[0], np.nan)
+    assert not next(differences([nan], case.outputs, 1, 1)).within
+    assert next(differences([nan], [nan], 0, 0)).within
+
+
+def test_inspecting_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(path_of("islands"))]) == 0
+    text = capsys.readouterr().out
+    for line in ("method      forward", "  input 0  float32  2×6", "  output 0  float32  2×3",
+                 "       1  aten::cumsum.out", "    2 constants, 224 B"):  # fmt: skip
+        assert line in text.splitlines()
+    assert main(["inspect", "--json", str(path_of("cases"))]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["cases"] == {"forward": 3}
+    (method,) = facts["methods"]
+    assert [d["backend"] for d in method["delegates"]] == ["VulkanBackend"] * 2
+    assert method["delegates"][0]["operators"] == {"aten.linear": 1, "aten.relu": 1}
+    assert method["kernels"] == {"aten::cumsum.out": 1}
+
+
+def test_importing_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "net.slg"
+    assert main(["import", str(path_of("islands")), "-o", str(output)]) == 0
+    assert "4 nodes" in capsys.readouterr().out
+    assert main(["import", str(path_of("islands")), "-o", str(output), "--dim", "batch=3"]) == 1
+    assert "no such size" in capsys.readouterr().err
+
+
+def test_what_a_program_selects() -> None:
+    selectors = Selectors(models=(path_of("islands"),), storages=("buffer",))
+    kept = select(reference_run.LIBRARY, selectors, read_model_calls).kept(reference_run.LIBRARY)
+    names = {v.id for v in kept}
+    assert {"cumsum_f32_buffer", "relu_f32_buffer", "softmax_f32_buffer"} <= names
+    assert not [name for name in names if "conv" in name or "_f16_" in name]
