@@ -78,6 +78,7 @@ class Backend final : public et::BackendInterface {
       return Status();
     });
     if (!status.ok()) return Report(status);
+    ForgetError();
     processed->Free();
     return delegate.release();
   }
@@ -87,7 +88,9 @@ class Backend final : public et::BackendInterface {
     const Status status = Guarded([&] {
       return static_cast<Delegate*>(handle)->Execute(std::span(args.data(), args.size()));
     });
-    return status.ok() ? et::Error::Ok : Report(status);
+    if (!status.ok()) return Report(status);
+    ForgetError();
+    return et::Error::Ok;
   }
 
   et::Error set_option(et::BackendOptionContext&,

@@ -32,6 +32,12 @@ struct SymStep {
   int64_t b = 0;
 };
 
+// A step that is a place in a tensor: a run in which it is not between 0 and `most` fails.
+struct PlaceStep {
+  uint32_t step = 0;
+  int64_t most = 0;
+};
+
 // What a run is given.
 struct SymFacts {
   std::span<const Shape> shapes;  // of each input; of a number's nothing

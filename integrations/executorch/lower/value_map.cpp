@@ -283,7 +283,7 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
 }
 
 Result<SizedInt> ValueMap::Place(const SymValue& sym) {
-  places_.push_back(sym.step);
+  places_.push_back({sym.step, sym.greatest});
   return Sized(sym);
 }
 

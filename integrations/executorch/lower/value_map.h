@@ -65,9 +65,9 @@ class ValueMap {
   void Poison(uint32_t id) { poisoned_[id] = true; }
   bool is_poisoned(uint32_t id) const { return poisoned_.contains(id); }
 
-  // The number as an argument that is a place in a tensor: a run in which it is negative fails.
+  // The number as an argument that is a place in a tensor, which is made for its greatest.
   Result<SizedInt> Place(const SymValue& sym);
-  const std::vector<uint32_t>& places() const { return places_; }
+  const std::vector<PlaceStep>& places() const { return places_; }
   // Sizes cannot vary: `what` has them from the file.
   void Fix(std::string what) { fixed_by_ = std::move(what); }
   const std::string& fixed_by() const { return fixed_by_; }
@@ -92,7 +92,7 @@ class ValueMap {
   std::map<uint32_t, bool> poisoned_;
   std::vector<SymStep> steps_;
   std::vector<uint32_t> size_steps_;
-  std::vector<uint32_t> places_;
+  std::vector<PlaceStep> places_;
   std::string fixed_by_;
 };
 
