@@ -23,8 +23,8 @@ def expected_failures() -> dict[str, str]:
 def test_delegate(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--peer"):
         pytest.skip("--peer is not given")
-    program = "import spirloom.executorch, pytest, sys; sys.exit(pytest.main())"
-    arguments = ["-q", "-rfE", "--tb=no", "-c", "/dev/null", "-p", "no:cacheprovider", str(TESTS)]
+    program = "import tests.executorch.programs, pytest, sys; sys.exit(pytest.main())"
+    arguments = ["-v", "-rfE", "--tb=no", "-c", "/dev/null", "-p", "no:cacheprovider", str(TESTS)]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True,

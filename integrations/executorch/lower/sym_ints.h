@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,6 +15,8 @@
 #include "spirloom/types.h"
 
 namespace spirloom::delegate {
+
+inline constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
 
 enum class SymKind : uint8_t {
   kConstant,  // `a`

@@ -183,8 +183,10 @@ Status ValueMap::DefineSym(uint32_t id, SymValue sym) {
   return Status();
 }
 
+// A number beyond all sizes, such as "to the end" of a slice, is as good as the greatest of them.
 SymValue ValueMap::ConstantSym(int64_t number) {
-  return {AddStep({SymKind::kConstant, number, 0}), number, SymExpr::Of(number)};
+  const int64_t size = std::clamp(number, -kMostSize, kMostSize);
+  return {AddStep({SymKind::kConstant, size, 0}), size, SymExpr::Of(size)};
 }
 
 SymValue ValueMap::CombineSyms(SymKind kind, const SymValue& left, const SymValue& right) {
@@ -205,6 +207,7 @@ SymValue ValueMap::CombineSyms(SymKind kind, const SymValue& left, const SymValu
     default:
       result.greatest = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
   }
+  result.greatest = std::clamp(result.greatest, -kMostSize, kMostSize);
   return result;
 }
 

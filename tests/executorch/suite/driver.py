@@ -32,8 +32,7 @@ def try_all(runs: Sequence[str], folder: Path) -> dict[str, Outcome]:
 
 def _work(listed: Path, results: Path, log: int) -> str:
     """Runs a worker. How it ended, which is of interest if it was not with the last case."""
-    # A software driver's compiler takes most of the time otherwise.
-    environment = os.environ | {"GALLIVM_PERF": "nopt", "PYTHONWARNINGS": "ignore"}
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-m", "tests.executorch.suite.worker", str(listed), str(results)]
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as worker:
         seen, since = -1, time.monotonic()
