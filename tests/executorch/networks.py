@@ -1,4 +1,4 @@
-"""Five small networks: two of images, two transformers, and one with parts that are not delegated."""
+"""Five small networks: two of images, two transformers, one with parts that are not delegated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.executorch.operators import RmsNorm
 
 
 class Residual(nn.Module):  # type: ignore[misc]
-    """Like torchvision's resnet18: convolutions with a normalization, around which the input goes."""
+    """Like torchvision's resnet18: normalized convolutions, around which the input goes."""
 
     def __init__(self) -> None:
         super().__init__()

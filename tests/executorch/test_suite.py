@@ -27,7 +27,7 @@ def expected_refusals() -> dict[str, str]:
 
 
 def unexpected(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """A line for each case that is wrong, ends the process, or is refused without a listed reason."""
+    """A line for each case that is wrong, ends the process, or is refused for no listed reason."""
     known = expected_refusals()
     return [
         f"{run}: {outcome.kind}: {outcome.reason}"

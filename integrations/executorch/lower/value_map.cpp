@@ -12,7 +12,7 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr size_t kMaxSymbols = 16;  // of a graph file
+constexpr size_t kMaxSymbols = 64;  // of a graph file
 
 std::string TensorName(uint32_t id) { return DescribeValue(id); }
 
@@ -163,6 +163,18 @@ Status ValueMap::Define(uint32_t id, uint32_t tensor) {
   return Status();
 }
 
+bool ValueMap::IsRead(uint32_t id) const {
+  const auto has = [&](uint32_t value) {
+    if (value == id) return true;
+    const auto* list = std::get_if<ValueList>(&program_.values[value]);
+    return list != nullptr && std::ranges::find(list->items, id) != list->items.end();
+  };
+  return std::ranges::any_of(program_.outputs, has) ||
+         std::ranges::any_of(program_.calls, [&](const Call& call) {
+           return std::any_of(call.args.begin(), call.args.end() - 1, has);
+         });
+}
+
 Result<SymValue> ValueMap::SymOf(uint32_t id) {
   if (const auto* number = std::get_if<int64_t>(&value(id))) return ConstantSym(*number);
   if (const auto* flag = std::get_if<bool>(&value(id))) return ConstantSym(*flag ? 1 : 0);
@@ -285,8 +297,8 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
   return SizedInt{sym.greatest, graph_.SizeEntry(*sym.expr)};
 }
 
-Result<SizedInt> ValueMap::Place(const SymValue& sym) {
-  places_.push_back({sym.step, sym.greatest});
+Result<SizedInt> ValueMap::Place(const SymValue& sym, int64_t most) {
+  places_.push_back({sym.step, most});
   return Sized(sym);
 }
 

@@ -46,6 +46,9 @@ class ValueMap {
   // The same of a value that is defined already, for a tensor computed from what it was.
   void Replace(uint32_t id, uint32_t tensor) { tensors_[id] = tensor; }
 
+  // Whether a call or the program's outputs take the value.
+  bool IsRead(uint32_t id) const;
+
   // The number that an int, a symbolic int or a bool is.
   Result<SymValue> SymOf(uint32_t id);
   Status DefineSym(uint32_t id, SymValue sym);
@@ -65,8 +68,9 @@ class ValueMap {
   void Poison(uint32_t id) { poisoned_[id] = true; }
   bool is_poisoned(uint32_t id) const { return poisoned_.contains(id); }
 
-  // The number as an argument that is a place in a tensor, which is made for its greatest.
-  Result<SizedInt> Place(const SymValue& sym);
+  // The number as an argument that is a place in a tensor: a run in which it is not between 0 and
+  // `most` fails.
+  Result<SizedInt> Place(const SymValue& sym, int64_t most);
   const std::vector<PlaceStep>& places() const { return places_; }
   // Sizes cannot vary: `what` has them from the file.
   void Fix(std::string what) { fixed_by_ = std::move(what); }

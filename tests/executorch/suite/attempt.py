@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import spirloom.executorch
 import torch
@@ -15,7 +14,6 @@ from tests.executorch.programs import Inputs, Lowered, load, run
 from tests.executorch.suite.cases import Call, Case, module_of
 from tests.executorch.suite.columns import Column, rounded
 from tests.executorch.suite.outcome import Kind, Outcome
-
 
 # The suites have operators beyond those that PyTorch calls its core.
 _CONFIG = EdgeCompileConfig(_check_ir_validity=False)
@@ -36,14 +34,10 @@ class _Reasons(logging.Handler):
 
 def attempt(case: Case, column: Column) -> Outcome:
     """Lowers, runs and compares the case."""
-    module = module_of(case).eval()
+    module = prepared(case, column)
     inputs = tuple(module.inputs)
-    if column is Column.FORCED:
-        inputs = tuple(map(rounded, inputs))
-        for name, weight in module.named_buffers():
-            module.register_buffer(name, rounded(weight))
     try:
-        _reference(module, inputs, column)
+        reference(module, inputs, column)
     except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError) as error:
         return Outcome(Kind.OTHER, f"PyTorch: {_first_line(error)}")
     reasons = _Reasons()
@@ -52,8 +46,7 @@ def attempt(case: Case, column: Column) -> Outcome:
     root.addHandler(reasons)
     root.setLevel(logging.INFO)
     try:
-        sizes = _sizes(column, inputs)
-        program = Lowered(module, inputs, sizes, _CONFIG, **column.options)
+        program = lowered(module, inputs, column)
     except Exception as error:  # whatever the exporter raises is the outcome
         return Outcome(Kind.OTHER, f"not exported: {_first_line(error)}")
     finally:
@@ -64,15 +57,35 @@ def attempt(case: Case, column: Column) -> Outcome:
     return _run(case, column, module, inputs, program)
 
 
+def prepared(case: Case, column: Column) -> Call:
+    """The case's module, with the numbers that the column computes with."""
+    module = module_of(case).eval()
+    if column is Column.FORCED:
+        module.inputs = list(map(rounded, module.inputs))
+        for name, weight in module.named_buffers():
+            module.register_buffer(name, rounded(weight))
+    return module
+
+
+def lowered(module: torch.nn.Module, inputs: Inputs, column: Column) -> Lowered:
+    """Every size above 1 may vary up to itself; PyTorch fixes what an operator does not let."""
+    sizes = None
+    if column is Column.DYNAMIC and inputs:
+        dim = torch.export.Dim
+        every = [{d: dim.AUTO(max=n) for d, n in enumerate(x.shape) if n > 1} for x in inputs]
+        sizes = (tuple(every),)
+    return Lowered(module, inputs, sizes, _CONFIG, **column.options)
+
+
 def _run(case: Case, column: Column, module: Call, inputs: Inputs, program: Lowered) -> Outcome:
     try:
         method = load(program.buffer)
-        for each in [inputs, *_smaller(module, program, inputs, column)]:
-            wanted = _reference(module, each, column)
-            difference = _difference(run(method, each), wanted, _tolerances(case, column))
-            if difference:
+        for each in [inputs, *smaller(module, program, inputs)]:
+            wanted = reference(module, each, column)
+            found = difference(run(method, each), wanted, tolerances(case, column))
+            if found:
                 sizes = [list(x.shape) for x in each]
-                return Outcome(Kind.WRONG, f"{difference} (inputs {sizes})")
+                return Outcome(Kind.WRONG, f"{found} (inputs {sizes})")
     except RuntimeError as error:
         ours = spirloom.executorch.last_error()
         if ours:
@@ -81,35 +94,21 @@ def _run(case: Case, column: Column, module: Call, inputs: Inputs, program: Lowe
     return Outcome(Kind.PASSES)
 
 
-def _tolerances(case: Case, column: Column) -> tuple[float, float]:
+def tolerances(case: Case, column: Column) -> tuple[float, float]:
+    """rtol, atol."""
     return (1e-2, 1e-2) if column is Column.FORCED else case.tolerances
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"
-
-
-def _reference(module: Call, inputs: Inputs, column: Column) -> list[torch.Tensor]:
+def reference(module: torch.nn.Module, inputs: Inputs, column: Column) -> list[torch.Tensor]:
+    """What PyTorch computes."""
     with torch.no_grad():
         found = module(*inputs)
     tensors = list(found) if isinstance(found, tuple | list) else [found]
     return list(map(rounded, tensors)) if column is Column.FORCED else tensors
 
 
-def _sizes(column: Column, inputs: Inputs) -> Any:
-    """Every size above 1 may vary up to itself; PyTorch fixes what an operator does not let."""
-    if column is not Column.DYNAMIC:
-        return None
-    dim = torch.export.Dim
-    every = [{d: dim.AUTO(max=n) for d, n in enumerate(x.shape) if n > 1} for x in inputs]
-    return (tuple(every),) if every else None
-
-
-def _smaller(module: Call, program: Lowered, inputs: Inputs, column: Column) -> list[Inputs]:
-    """The inputs, cut to about half the sizes that do vary, if the operator takes that."""
-    if column is not Column.DYNAMIC:
-        return []
+def smaller(module: torch.nn.Module, program: Lowered, inputs: Inputs) -> list[Inputs]:
+    """The inputs, cut to about half the sizes that do vary, if there are such and PyTorch runs."""
     ranges = program.exported.range_constraints
     values = {s: int(r.lower + (r.upper - r.lower) // 2) for s, r in ranges.items()}
     cut: list[torch.Tensor] = []
@@ -125,8 +124,13 @@ def _smaller(module: Call, program: Lowered, inputs: Inputs, column: Column) -> 
     return [tuple(cut)]
 
 
-def _difference(
-    given: Sequence[torch.Tensor], wanted: list[torch.Tensor], tolerances: tuple[float, float]
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"
+
+
+def difference(
+    given: Sequence[torch.Tensor], wanted: list[torch.Tensor], allowed: tuple[float, float]
 ) -> str:
     """What differs; "": nothing does."""
     if len(given) != len(wanted):
@@ -137,7 +141,7 @@ def _difference(
                 f"result {i} is {ours.dtype} {list(ours.shape)} instead of "
                 f"{theirs.dtype} {list(theirs.shape)}"
             )
-        rtol, atol = tolerances if theirs.is_floating_point() else (0.0, 0.0)
+        rtol, atol = allowed if theirs.is_floating_point() else (0.0, 0.0)
         if not torch.allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=True):
             most = (ours.double() - theirs.double()).abs().nan_to_num(torch.inf).max()
             return f"result {i} differs by {most:.3g}"

@@ -100,11 +100,8 @@ def module_of(case: Case) -> Call:
     op = getattr(getattr(torch.ops.aten, packet), overload)
     module = Call(op)
     for place, argument in enumerate(op._schema.arguments):
-        if place < len(case.values):
-            data = case.values[place]
-        else:
-            data = argument.default_value
-        _add(module, case, argument, data)
+        is_given = place < len(case.values)
+        _add(module, case, argument, case.values[place] if is_given else argument.default_value)
     return module
 
 

@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from tests.executorch.suite.outcome import Kind, Outcome
+from tests.executorch.suite.outcome import Kind, Outcome, read_rows
 
 ROOT = Path(__file__).resolve().parents[3]
 _PATIENCE = 300.0  # seconds for a case
@@ -23,9 +24,10 @@ def try_all(runs: Sequence[str], folder: Path) -> dict[str, Outcome]:
     while missing := sorted(set(runs) - read_results(results).keys(), key=runs.index):
         listed = folder / "runs.txt"
         listed.write_text("\n".join(missing), encoding="utf-8")
+        before = len(read_rows(results))
         with (folder / "log.txt").open("a", encoding="utf-8") as log:
             ending = _work(listed, results, log.fileno())
-        _name_crash(results, ending)
+        _name_crash(results, before, ending)
     found = read_results(results)
     return {run: found[run] for run in runs}
 
@@ -48,30 +50,25 @@ def _work(listed: Path, results: Path, log: int) -> str:
     return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
-def _name_crash(results: Path, ending: str) -> None:
-    """Gives the case that was begun last, if it has no outcome, one."""
-    rows = _rows(results)
-    if not rows:
+def _name_crash(results: Path, before: int, ending: str) -> None:
+    """Gives the case that was begun last, if it has no outcome, one; several are tried alone."""
+    rows = read_rows(results)
+    if len(rows) == before:
         raise RuntimeError(f"The worker tried nothing: {ending}.")
-    if "kind" in rows[-1]:
+    if "together" in rows[-1]:
+        row: dict[str, Any] = {"alone": rows[-1]["together"]}
+    elif "run" in rows[-1] and "kind" not in rows[-1]:
+        row = rows[-1] | {"kind": Kind.CRASH, "reason": ending, "seconds": 0}
+    else:
         return
-    row = rows[-1] | {"kind": Kind.CRASH, "reason": ending, "seconds": 0}
     with results.open("a", encoding="utf-8") as out:
         print(json.dumps(row), file=out)
-
-
-def _rows(results: Path) -> list[dict[str, str]]:
-    if not results.exists():
-        return []
-    # A last line may be cut off where a process was.
-    lines = results.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def read_results(results: Path) -> dict[str, Outcome]:
     """Id → outcome, of the rows that have one; the last counts."""
     return {
         row["run"]: Outcome(Kind(row["kind"]), row["reason"])
-        for row in _rows(results)
+        for row in read_rows(results)
         if "kind" in row
     }
