@@ -31,7 +31,7 @@ struct Lowered {
   std::vector<uint32_t> size_steps;
   std::vector<SymStep> steps;
   std::vector<PlaceStep> places;
-  std::string fixed_by;          // what keeps the sizes from varying; empty: nothing does
+  std::string fixed_by;  // what keeps the sizes from varying; empty: nothing does
 };
 
 // Fails with kUnsupported, listing every call that `names` do not serve and every value that cannot

@@ -54,6 +54,13 @@ Status Structure::Lower(const Call& call) {
       Row{"aten.arange.start_step", &Structure::Range},
       Row{"aten.clamp", &Structure::Clamp},
       Row{"et_vk.grid_priors", &Structure::GridPriors},
+      Row{"aten.eq.Scalar", &Structure::Compare},
+      Row{"aten.ne.Scalar", &Structure::Compare},
+      Row{"aten.lt.Scalar", &Structure::Compare},
+      Row{"aten.le.Scalar", &Structure::Compare},
+      Row{"aten.gt.Scalar", &Structure::Compare},
+      Row{"aten.ge.Scalar", &Structure::Compare},
+      Row{"aten._native_batch_norm_legit_no_training", &Structure::BatchNorm},
       Row{"aten.native_layer_norm", &Structure::LayerNorm},
       Row{"aten.native_group_norm", &Structure::GroupNorm},
   };

@@ -41,6 +41,7 @@ class Structure {
   Status Split(const Call& call);
   Status Index(const Call& call);
   Status ClampedConvolution(const Call& call);
+  Status Compare(const Call& call);
   Status Range(const Call& call);
   Status Clamp(const Call& call);
   Status MovingRange(const Call& call, double step);
@@ -54,6 +55,7 @@ class Structure {
   Status GridPriors(const Call& call);
   Status LayerNorm(const Call& call);
   Status GroupNorm(const Call& call);
+  Status BatchNorm(const Call& call);
   bool ReadsStatistics(const Call& call) const;
   Status DefineStatistics(const Call& call, uint32_t x, const std::vector<int64_t>& dims,
                           bool keepdim, double eps);

@@ -1,5 +1,6 @@
 // Normalizations of which a program also reads the mean and the reciprocal deviation: no kernel of
 // ours gives those, for networks hardly ever ask.
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -54,6 +55,23 @@ Status Structure::GroupNorm(const Call& call) {
   return DefineStatistics(call, grouped, {2}, /*keepdim=*/false, *eps);
 }
 
+// _native_batch_norm_legit_no_training: its statistics are given, those that it returns empty.
+Status Structure::BatchNorm(const Call& call) {
+  SPIRLOOM_TRY(binder_.Bind(call));
+  if (!ReadsStatistics(call)) return Status();
+  const std::vector<uint32_t> results = binder_.Results(call);
+  for (const uint32_t id : {results[1], results[2]}) {
+    const TensorValue* tensor = values_.tensor(id);
+    if (tensor == nullptr || std::ranges::find(tensor->shape, 0) == tensor->shape.end()) {
+      return InvalidFile({DescribeValue(id), " is no empty tensor."});
+    }
+    const uint32_t empty =
+        graph_.AddConstant("", DeviceType(tensor->type), tensor->shape, std::vector<std::byte>());
+    SPIRLOOM_TRY(values_.Define(id, empty));
+  }
+  return Status();
+}
+
 bool Structure::ReadsStatistics(const Call& call) const {
   const std::vector<uint32_t> results = binder_.Results(call);
   return results.size() == 3 && (values_.IsRead(results[1]) || values_.IsRead(results[2]));
@@ -85,9 +103,8 @@ Status Structure::DefineStatistics(const Call& call, uint32_t x, const std::vect
   SPIRLOOM_TRY_ASSIGN(const uint32_t variance,
                       reduce("aten.var.correction", {{"correction", FloatArg(0)}}));
   SPIRLOOM_TRY_ASSIGN(const uint32_t epsilon, values_.ScalarOf(eps, dtype));
-  SPIRLOOM_TRY_ASSIGN(
-      const uint32_t sum,
-      compute("aten.add.Tensor", {{"a", TensorArg(variance)}, {"b", TensorArg(epsilon)}}));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t sum, compute("aten.add.Tensor", {{"a", TensorArg(variance)},
+                                                                      {"b", TensorArg(epsilon)}}));
   SPIRLOOM_TRY_ASSIGN(const uint32_t rstd, compute("aten.rsqrt", {{"x", TensorArg(sum)}}));
   SPIRLOOM_TRY(DefineAs(call, results[1], mean));
   return DefineAs(call, results[2], rstd);

@@ -33,6 +33,8 @@ std::optional<std::pair<int64_t, int64_t>> FractionOf(double number) {
   return std::nullopt;
 }
 
+bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
+
 }  // namespace
 
 Result<uint32_t> Structure::Counting(double start, double step, int64_t count, DType dtype) {
@@ -98,6 +100,24 @@ Status Structure::Clamp(const Call& call) {
   return values_.Define(ResultOf(call), y);
 }
 
+// Of a tensor of ints with a number between two: as floats, like PyTorch.
+Status Structure::Compare(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 2));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+  const auto* number = std::get_if<double>(&values_.value(call.args[1]));
+  const bool is_whole = number == nullptr || std::nearbyint(*number) == *number;
+  const TensorValue* result = values_.tensor(ResultOf(call));
+  if (is_whole || IsFloat(graph_.dtype(x)) || result == nullptr) return binder_.Bind(call);
+  const uint32_t a = graph_.AddTensor("", DType::kF32, graph_.shape(x));
+  SPIRLOOM_TRY(binder_.Add(call, "aten._to_copy",
+                           {{"x", TensorArg(x)}, {"dtype", TextArg(ShortName(DType::kF32))}}, {a}));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t b, values_.ScalarOf(*number, DType::kF32));
+  const std::string op = call.name.substr(0, call.name.rfind('.')) + ".Tensor";
+  const uint32_t y = values_.Declare(ResultOf(call));
+  SPIRLOOM_TRY(binder_.Add(call, op, {{"a", TensorArg(a)}, {"b", TensorArg(b)}}, {y}));
+  return values_.Define(ResultOf(call), y);
+}
+
 // arange(start, end, step) of numbers that vary.
 Status Structure::Range(const Call& call) {
   SPIRLOOM_TRY(Need(call, 3));
@@ -122,10 +142,10 @@ Status Structure::MovingRange(const Call& call, double step) {
   SPIRLOOM_TRY_ASSIGN(const SymValue end, values_.SymOf(call.args[1]));
   const int64_t most = end.greatest;
   if (step < 1 || std::nearbyint(step) != step || most < 0 || most > kMostNumbers) {
-    return Error(StatusCode::kUnsupported,
-                 {"A range whose start varies has the step ", std::to_string(step), " and ends at ", most,
-                  "; the step must be a whole number above 0, the end between 0 and ", kMostNumbers,
-                  "."});
+    return Error(
+        StatusCode::kUnsupported,
+        {"A range whose start varies has the step ", std::to_string(step), " and ends at ", most,
+         "; the step must be a whole number above 0, the end between 0 and ", kMostNumbers, "."});
   }
   SPIRLOOM_TRY_ASSIGN(const SizedInt first, values_.Place(start, start.greatest));
   SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.Place(end, most));
@@ -142,9 +162,10 @@ Status Structure::GrowingRange(const Call& call, double step) {
   const auto fraction = FractionOf(step);
   const int64_t most = values_.tensor(ResultOf(call))->shape[0];
   if (!first || first->second != 1 || !fraction || step == 0 || most > kMostNumbers) {
-    return Error(StatusCode::kUnsupported,
-                 {"A range whose end varies starts at no whole number, has the step ", std::to_string(step),
-                  ", no fraction, or more than ", kMostNumbers, " numbers (", most, ")."});
+    return Error(
+        StatusCode::kUnsupported,
+        {"A range whose end varies starts at no whole number, has the step ", std::to_string(step),
+         ", no fraction, or more than ", kMostNumbers, " numbers (", most, ")."});
   }
   const auto constant = [&](int64_t number) { return values_.ConstantSym(number); };
   const int64_t stride = std::abs(fraction->first);
