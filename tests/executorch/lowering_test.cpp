@@ -135,6 +135,21 @@ TEST(Lowering, ReadsNumbersThatAreInputs) {
   EXPECT_EQ(graph.inputs.size(), 2U);  // the second one stands for its length
 }
 
+// n is 8 where the view has its 24 elements: 3 n of them.
+TEST(Lowering, FindsNumbersAmongTheInputsByTheSizesTheyGive) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({8, 3}), y = builder.AddTensor({24});
+  const int32_t n = builder.AddSymInt(), m = builder.AddSymInt();
+  builder.AddCall("mul", {n, builder.AddInt(3), m});
+  builder.AddCall("aten.view_copy", {x, builder.AddList({m}), y});
+  builder.graph.inputs = {0, 2};
+  builder.graph.outputs = {1};
+  const graph::Graph graph = GraphOf(builder);
+  ASSERT_EQ(graph.symbols.size(), 3U);
+  EXPECT_EQ(graph.symbols[2].greatest, 24);
+  EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(24));
+}
+
 TEST(Lowering, ComparesIntsWithFractionsAsFloats) {
   ProgramBuilder builder;
   const int32_t x = builder.AddTensor({4}, vk::ElementType::I32);

@@ -117,8 +117,8 @@ Status Structure::Element(const Call& call) {
   SPIRLOOM_TRY(Need(call, 3));
   SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
   SPIRLOOM_TRY_ASSIGN(const SymValue index, values_.SymOf(call.args[2]));
-  SPIRLOOM_TRY_ASSIGN(SymValue element,
-                      values_.ElementSym(call.args[0], dim.greatest, index.greatest));
+  SPIRLOOM_TRY_ASSIGN(SymValue element, values_.ElementSym(call.args[0], dim.greatest,
+                                                           index.greatest, ResultOf(call)));
   return values_.DefineSym(ResultOf(call), std::move(element));
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "integrations/executorch/lower/greatest.h"
 #include "integrations/executorch/lower/narrow.h"
 #include "runtime/base/error.h"
 
@@ -26,14 +27,7 @@ Status ValueMap::AddInputs() {
     }
     if (tensor(id) == nullptr) {
       const uint32_t step = AddStep({SymKind::kInput, static_cast<int64_t>(i), 0});
-      // The greatest size that makes sense of any: what it may be, the file does not say.
-      int64_t greatest = 1;
-      for (const Value& each : program_.values) {
-        const auto* other = std::get_if<TensorValue>(&each);
-        if (other == nullptr) continue;
-        for (const int64_t size : other->shape) greatest = std::max(greatest, size);
-      }
-      syms_[id] = {step, greatest, std::nullopt};
+      syms_[id] = {step, GreatestOf(program_, id), std::nullopt};
       continue;
     }
     SPIRLOOM_TRY_WHILE(AddTensorInput(i, id), {"reading input ", i});
@@ -250,7 +244,7 @@ Result<SymValue> ValueMap::SizeSym(uint32_t id, int64_t dim) {
   return size;
 }
 
-Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index) {
+Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result) {
   const TensorValue* source = tensor(id);
   if (source == nullptr) return InvalidFile({DescribeValue(id), " is no tensor."});
   const auto rank = static_cast<int64_t>(source->shape.size());
@@ -269,12 +263,7 @@ Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index) {
   SPIRLOOM_TRY_ASSIGN(const uint32_t input, InputOf(id, "A number"));
   SymValue element;
   element.step = AddStep({SymKind::kElement, input, index});
-  element.greatest = 1;
-  for (const Value& each : program_.values) {
-    const auto* other = std::get_if<TensorValue>(&each);
-    if (other == nullptr) continue;
-    for (const int64_t size : other->shape) element.greatest = std::max(element.greatest, size);
-  }
+  element.greatest = GreatestOf(program_, result);
   return element;
 }
 

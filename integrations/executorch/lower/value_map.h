@@ -57,8 +57,8 @@ class ValueMap {
   SymValue CombineSyms(SymKind kind, const SymValue& left, const SymValue& right);
   // The size of a dim of a tensor, negative dims from the end. Fails where only a run tells it.
   Result<SymValue> SizeSym(uint32_t id, int64_t dim);
-  // An element of an input, read as a number before a run.
-  Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index);
+  // An element of an input, read as a number before a run: the symbolic int `result`.
+  Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result);
   // The number as an argument. What a graph file cannot say becomes a symbol of its own.
   Result<SizedInt> Sized(const SymValue& sym);
   // The sizes of a tensor of the graph, from a dim on.
