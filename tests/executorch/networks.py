@@ -138,6 +138,7 @@ class Network:
     sizes: tuple[int, ...]
     dims: dict[int, Dim]  # those of the input that vary
     delegates: int = 1
+    dynamic_delegates: int = 1  # of the networks whose sizes vary: ExecuTorch leaves expand_copy
 
     def dynamic_shapes(self) -> tuple[dict[int, Dim]]:
         return (self.dims,)
@@ -161,14 +162,21 @@ NETWORKS = {
         {2: 2 * Dim("h", min=2, max=12), 3: 2 * Dim("w", min=2, max=12)},
     ),
     "encoder": Network(
-        Encoder, lambda n: torch.randn(2, n, 16), (7, 3, 12), {1: Dim("length", min=2, max=12)}
+        Encoder,
+        lambda n: torch.randn(2, n, 16),
+        (7, 3, 12),
+        {1: Dim("length", min=2, max=12)},
+        dynamic_delegates=5,
     ),
-    "decoder": Network(Decoder, _tokens, (7, 3, 12), {1: Dim("length", min=2, max=12)}),
+    "decoder": Network(
+        Decoder, _tokens, (7, 3, 12), {1: Dim("length", min=2, max=12)}, dynamic_delegates=5
+    ),
     "islands": Network(
         Islands,
         lambda n: torch.randn(n, 3, 12),
         (4, 2, 6),
         {0: Dim("batch", min=2, max=6)},
         delegates=3,
+        dynamic_delegates=3,
     ),
 }

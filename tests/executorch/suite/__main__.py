@@ -1,4 +1,6 @@
-"""Tries cases and prints or writes what becomes of them; results in FOLDER are kept.
+"""Tries cases and prints or writes what becomes of them.
+
+Results in FOLDER are kept, and not tried again; PAGE says what all of them are.
 
 python -m tests.executorch.suite FOLDER [--only PART…] [--again KIND…] [--page PAGE]
 """
@@ -26,7 +28,9 @@ def main() -> None:
     runs = [run for run in all_runs() if any(part in run for part in arguments.only)]
     outcomes = try_all(runs, arguments.folder)
     if arguments.page:
-        arguments.page.write_text(page(outcomes), encoding="utf-8")
+        known = read_results(arguments.folder / "results.jsonl")
+        found = {run: known[run] for run in all_runs() if run in known}
+        arguments.page.write_text(page(found), encoding="utf-8")
         return
     for run, outcome in outcomes.items():
         print(run, outcome.kind, outcome.reason)

@@ -59,7 +59,8 @@ def attempt(case: Case, column: Column) -> Outcome:
 
 def prepared(case: Case, column: Column) -> Call:
     """The case's module, with the numbers that the column computes with."""
-    module = module_of(case).eval()
+    module = module_of(case)
+    module.eval()
     if column is Column.FORCED:
         module.inputs = list(map(rounded, module.inputs))
         for name, weight in module.named_buffers():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from tests.executorch.suite.columns import Column
+from tests.executorch.suite.columns import Column, all_runs
 from tests.executorch.suite.outcome import Kind, Outcome
 
 _INTRODUCTION = """# ExecuTorch's operator suites
@@ -43,11 +43,14 @@ def passing_share(outcomes: Mapping[str, Outcome]) -> float:
 
 
 def _summary(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+    missing = Counter(_column(run) for run in all_runs() if run not in outcomes)
     yield "## Summary\n"
     yield from _head(["", *Column])
     for kind, meaning in _MEANING.items():
         counts = [_of(outcomes, column)[kind] for column in Column]
         yield _row([meaning, *map(str, counts)])
+    if missing:
+        yield _row(["not tried", *(str(missing[column]) for column in Column)])
     shares = [
         passing_share({run: each for run, each in outcomes.items() if _column(run) is column})
         for column in Column
