@@ -1,5 +1,5 @@
 """What `./dev check` runs: format, lint, types, generated files, Clang, a host of 32 bits, every
-fault, sanitizers, fuzzing, the oldest PyTorch.
+guarded case, every fault, sanitizers, fuzzing, the oldest PyTorch.
 
 Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
 `./dev check format lint`.
@@ -87,6 +87,19 @@ def check_host_32_bit() -> bool:
     return run("ctest", "--preset", "release", "-R", "^package.cross_armhf$")
 
 
+def check_guarded() -> bool:
+    """Every case of every operator with guard bytes around its tensors."""
+    shards = os.cpu_count() or 1
+    program = ROOT / "build" / "release" / "bin" / "op_tests"
+    command = [program, "--gtest_brief=1", "--gtest_filter=Guarded.*"]
+    settings = os.environ | {"GALLIVM_PERF": "nopt", "GTEST_TOTAL_SHARDS": str(shards)}
+    running = [
+        subprocess.Popen(command, cwd=ROOT, env=settings | {"GTEST_SHARD_INDEX": str(shard)})
+        for shard in range(shards)
+    ]
+    return not any([process.wait() for process in running])
+
+
 def check_faults() -> bool:
     """Each call of Vulkan that may fail fails once, with each of its errors."""
     environment = os.environ | {"SPIRLOOM_FAULTS": "all", "GALLIVM_PERF": "nopt"}
@@ -122,6 +135,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "generated": check_generated,
     "clang": check_clang,
     "host_32_bit": check_host_32_bit,
+    "guarded": check_guarded,
     "faults": check_faults,
     "sanitizers": check_sanitizers,
     "fuzz": check_fuzz,

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <set>
 #include <string>
@@ -84,10 +87,39 @@ void RegisterCase(const char* suite, const Runners& runners, const schema::Case&
                           });
 }
 
+// The number that the environment gives `name`; `otherwise` where it gives none.
+uint64_t Setting(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// Which cases run guarded too: every one, or one in SPIRLOOM_GUARDED_SHARDS, others each day unless
+// SPIRLOOM_GUARDED_SHARD says which.
+class GuardedShard {
+ public:
+  GuardedShard() : count_(std::max<uint64_t>(Setting("SPIRLOOM_GUARDED_SHARDS", 1), 1)) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto today = std::chrono::floor<std::chrono::days>(now).count();
+    index_ = Setting("SPIRLOOM_GUARDED_SHARD", static_cast<uint64_t>(today)) % count_;
+    if (count_ == 1) return;
+    std::cout << "SPIRLOOM_GUARDED_SHARDS=" << count_ << " SPIRLOOM_GUARDED_SHARD=" << index_
+              << " chooses the guarded cases.\n";
+  }
+
+  bool Has(size_t place) const { return place % count_ == index_; }
+
+ private:
+  uint64_t count_;
+  uint64_t index_ = 0;
+};
+
 void RegisterTests(const Runners& runners, const CaseFile& file) {
-  for (const schema::Case* test : file.cases()) {
+  const GuardedShard guarded;
+  for (size_t place = 0; const schema::Case* test : file.cases()) {
     RegisterCase<CaseTest>(NamesVariant(test) ? "Op" : "Graph", runners, *test);
-    if (NamesVariant(test)) RegisterCase<GuardedTest>("Guarded", runners, *test);
+    if (NamesVariant(test) && guarded.Has(place++)) {
+      RegisterCase<GuardedTest>("Guarded", runners, *test);
+    }
   }
   if (std::ranges::none_of(file.cases(), NamesVariant)) return;
   ::testing::RegisterTest("Library", "EveryVariantHasACase", nullptr, nullptr, __FILE__, __LINE__,

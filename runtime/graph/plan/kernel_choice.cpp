@@ -71,7 +71,7 @@ std::string Lacking(const pack::VariantRow& row, const DeviceTraits& device) {
          ", beyond this device's limits (", device.max_workgroup[0], "x", device.max_workgroup[1],
          "x", device.max_workgroup[2], ", ", device.max_workgroup_invocations, " in all)"}));
   }
-  return Join(names, ", ");
+  return spirloom::Join(names, ", ");
 }
 
 KernelSearch Failure(ChoiceFailure failure) {
