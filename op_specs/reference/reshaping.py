@@ -161,3 +161,10 @@ def as_strided(
     for p in np.ndindex(*size):
         y[p] = x.flat[storage_offset + sum(i * step for i, step in zip(p, stride, strict=True))]
     return y
+
+
+def expand(x: Array, size: list[int]) -> Array:
+    """Repeats dims of size 1; -1 keeps a dim's size."""
+    first = len(size) - x.ndim
+    whole = [x.shape[d - first] if n == -1 else n for d, n in enumerate(size)]
+    return np.broadcast_to(x, whole)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+# A software driver's compiler takes most of the time otherwise.
+os.environ.setdefault("GALLIVM_PERF", "nopt")
+
 collect_ignore_glob = [] if find_spec("executorch") else ["test_*.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--peer: ExecuTorch's own tests too, which take minutes; --wheel: the wheel to test."""
-    parser.addoption("--peer", action="store_true", help="run ExecuTorch's own tests as well")
+    """--peer: ExecuTorch's own tests too, which take minutes; --suite-all: an hour; --wheel: the wheel
+    to test."""
     parser.addoption("--wheel", type=Path, help="the wheel; made by ./dev wheel unless given")
+    parser.addoption("--peer", action="store_true", help="run ExecuTorch's own tests as well")
+    parser.addoption(
+        "--suite-all",
+        action="store_true",
+        help="try every case of ExecuTorch's suites and write generated/executorch_suite.md",
+    )
+    parser.addoption("--suite-seed", type=int, help="choose the cases; else the day does")

@@ -169,6 +169,78 @@ TEST(Lowering, ReadsNumbersThatAreInputs) {
   EXPECT_EQ(graph.inputs.size(), 2U);  // the second one stands for its length
 }
 
+// n is 8 where the view has its 24 elements: 3 n of them.
+TEST(Lowering, FindsNumbersAmongTheInputsByTheSizesTheyGive) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({8, 3}), y = builder.AddTensor({24});
+  const int32_t n = builder.AddSymInt(), m = builder.AddSymInt();
+  builder.AddCall("mul", {n, builder.AddInt(3), m});
+  builder.AddCall("aten.view_copy", {x, builder.AddList({m}), y});
+  builder.graph.inputs = {0, 2};
+  builder.graph.outputs = {1};
+  const graph::Graph graph = GraphOf(builder);
+  ASSERT_EQ(graph.symbols.size(), 3U);
+  EXPECT_EQ(graph.symbols[2].greatest, 24);
+  EXPECT_THAT(graph.nodes[0].args[1].ints, ElementsAre(24));
+}
+
+TEST(Lowering, ComparesIntsWithFractionsAsFloats) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({4}, vk::ElementType::I32);
+  const int32_t y = builder.AddTensor({4}, vk::ElementType::Bool);
+  builder.AddCall("aten.lt.Scalar", {x, builder.AddDouble(3.5), y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  EXPECT_THAT(OpsOf(GraphOf(builder)), ElementsAre("aten._to_copy", "aten.lt.Tensor"));
+}
+
+// ceil((n - 1) / 0.75) numbers of 1, 1.75, …: of n = 10 twelve.
+TEST(Lowering, CutsRangesOffALongestOne) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({10}), y = builder.AddTensor({12});
+  const int32_t n = builder.AddSymInt();
+  builder.AddCall("sym_size.int", {x, builder.AddInt(0), n});
+  builder.AddCall("aten.arange.start_step", {builder.AddInt(1), n, builder.AddDouble(0.75), y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  const graph::Graph graph = GraphOf(builder);
+  ASSERT_THAT(OpsOf(graph), ElementsAre("aten.slice.Tensor"));
+  EXPECT_EQ(graph.constants[0].size(), 48U);
+  EXPECT_THAT(graph.nodes[0].args[3].ints, ElementsAre(12));
+  ASSERT_THAT(graph.nodes[0].args[3].sizes, testing::SizeIs(1));
+  EXPECT_EQ(graph.sizes[graph.nodes[0].args[3].sizes[0]].divisor, 3);
+}
+
+TEST(Lowering, ComputesTheStatisticsOfANormIfTheyAreRead) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({2, 6}), y = builder.AddTensor({2, 6});
+  const int32_t mean = builder.AddTensor({2, 1}), rstd = builder.AddTensor({2, 1});
+  const int32_t null = builder.AddNull();
+  builder.AddCall("aten.native_layer_norm",
+                  {x, builder.AddInts({6}), null, null, builder.AddDouble(1e-5),
+                   builder.AddList({y, mean, rstd})});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  EXPECT_THAT(OpsOf(GraphOf(builder)), ElementsAre("aten.native_layer_norm"));
+  builder.graph.outputs = {1, 3};
+  EXPECT_THAT(OpsOf(GraphOf(builder)),
+              ElementsAre("aten.native_layer_norm", "aten.mean.dim", "aten.var.correction",
+                          "aten.add.Tensor", "aten.rsqrt"));
+}
+
+TEST(Lowering, TakesNumbersBeyondAllSizes) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({8}), y = builder.AddTensor({8});
+  builder.AddCall("aten.slice_copy.Tensor", {x, builder.AddInt(0), builder.AddInt(0),
+                                             builder.AddInt(INT64_MAX), builder.AddInt(1), y});
+  builder.graph.inputs = {0};
+  builder.graph.outputs = {1};
+  Result<Lowered> lowered = LowerOf(builder);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().message();
+  const std::vector<Shape> shapes{{8}};
+  EXPECT_TRUE(Evaluate(lowered->steps, {shapes, {}}).ok());
+}
+
 TEST(Lowering, ConvertsAtTheBorder) {
   ProgramBuilder builder = Unary("aten.relu");
   for (auto& value : builder.graph.values) {

@@ -44,6 +44,12 @@ int32_t ProgramBuilder::AddInt(int64_t value) {
   return Add(std::move(table));
 }
 
+int32_t ProgramBuilder::AddDouble(double value) {
+  vk::DoubleT table;
+  table.value = value;
+  return Add(std::move(table));
+}
+
 int32_t ProgramBuilder::AddSymInt() { return Add(vk::SymIntT()); }
 
 int32_t ProgramBuilder::AddList(std::vector<int32_t> items) {

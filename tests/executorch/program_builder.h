@@ -22,6 +22,7 @@ struct ProgramBuilder {
                     int32_t constant = -1, int32_t memory = -1);
   int32_t AddNull();
   int32_t AddInt(int64_t value);
+  int32_t AddDouble(double value);
   int32_t AddSymInt();
   int32_t AddList(std::vector<int32_t> items);
   int32_t AddInts(std::vector<int64_t> items);

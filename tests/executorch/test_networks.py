@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from executorch.backends.vulkan.serialization.vulkan_graph_schema import VkStorageType
 from torch.export import Dim
 
+from tests.executorch.networks import NETWORKS
 from tests.executorch.programs import Lowered, Module, check, load, run
+
+STORAGES = {"buffers": VkStorageType.BUFFER, "textures": VkStorageType.TEXTURE_3D}
 
 
 class Net(torch.nn.Module):  # type: ignore[misc]
@@ -107,3 +113,25 @@ def test_an_input_comes_back() -> None:
     function = Module(lambda x, y: (x + y, y.clone()))
     inputs = torch.randn(3, 4), torch.randn(3, 4)
     check(function, load(Lowered(function, inputs).buffer), inputs)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("precision", ["f32", "f16"])
+@pytest.mark.parametrize("sizes", ["static", "dynamic"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_network(name: str, sizes: str, precision: str, storage: str) -> None:
+    torch.manual_seed(3)
+    network = NETWORKS[name]
+    module = network.make().eval()
+    shapes = network.dynamic_shapes() if sizes == "dynamic" else None
+    options: dict[str, Any] = {"storage_type_override": STORAGES[storage]}
+    if shapes:
+        options["require_dynamic_shapes"] = True
+    if precision == "f16":
+        options["force_fp16"] = True
+    program = Lowered(module, (network.input_of(network.sizes[0]),), shapes, **options)
+    assert program.delegates == (network.dynamic_delegates if shapes else network.delegates)
+    method = load(program.buffer)
+    for size in network.sizes if shapes else network.sizes[:1]:
+        tolerance = 1e-5 if precision == "f32" else 1e-2
+        check(module, method, (network.input_of(size),), tolerance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,8 +24,8 @@ def expected_failures() -> dict[str, str]:
 def test_delegate(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--peer"):
         pytest.skip("--peer is not given")
-    program = "import spirloom.executorch, pytest, sys; sys.exit(pytest.main())"
-    arguments = ["-q", "-rfE", "--tb=no", "-c", "/dev/null", "-p", "no:cacheprovider", str(TESTS)]
+    program = "import tests.executorch.programs, pytest, sys; sys.exit(pytest.main())"
+    arguments = ["-v", "-rfE", "--tb=no", "-c", "/dev/null", "-p", "no:cacheprovider", str(TESTS)]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
@@ -32,8 +33,6 @@ def test_delegate(request: pytest.FixtureRequest) -> None:
         check=False,
         cwd=HERE.parent.parent,
     )
-    rows = [line.split() for line in done.stdout.splitlines()]
-    bad = [row[1] for row in rows if len(row) > 1 and row[0] in ("FAILED", "ERROR")]
-    failed = {name.rpartition("::")[2] for name in bad}
+    failed = set(re.findall(r"^(?:SUB)?(?:FAILED|ERROR).*::(\w+)", done.stdout, re.MULTILINE))
     assert "passed" in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
     assert failed == expected_failures().keys()

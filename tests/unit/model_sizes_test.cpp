@@ -166,6 +166,22 @@ TEST_F(ModelTest, OnlyTheLastSizesAreKept) {
   EXPECT_TRUE(records(3));
 }
 
+TEST_F(ModelTest, SizesAboveTheGreatestAreTakenIfAsked) {
+  ModelOptions options;
+  options.above_greatest = true;
+  Result<Model> model =
+      Model::LoadFromMemory(*runtime_, Resizable(4, /*varies=*/true).Write(), options);
+  ASSERT_TRUE(model.ok());
+  Result<Model> greater = Load(Resizable(9, /*varies=*/true));
+  ASSERT_TRUE(greater.ok());
+  for (const int64_t batch : {9, 4, 9}) {
+    ASSERT_TRUE(model->Resize(std::vector<Shape>{{batch, 6}}).ok());
+    ASSERT_TRUE(greater->Resize(std::vector<Shape>{{batch, 6}}).ok());
+    const auto input = Ramp(static_cast<size_t>(batch) * 6);
+    EXPECT_EQ(ValueOf(RunModel(*model, {input})), ValueOf(RunModel(*greater, {input})));
+  }
+}
+
 TEST_F(ModelTest, SizesThatAreRefusedLeaveTheModelAsItWas) {
   Result<Model> model = Load(Resizable(4, /*varies=*/true));
   ASSERT_TRUE(model.ok());

@@ -28,7 +28,9 @@ _native = NativeBackend.load(*BACKENDS)
 
 
 def last_error() -> str:
-    """The whole message of the last error that a delegate gave on this thread; "": there is none.
+    """The whole message of the error that this thread's last load or run of a delegate ended with.
+
+    "": it ended well.
 
     ExecuTorch raises an exception with a number, and logs the lines.
     """

@@ -70,6 +70,7 @@ class Backend final : public et::BackendInterface {
       return Status();
     });
     if (!status.ok()) return Report(status);
+    ForgetError();
     processed->Free();
     return delegate.release();
   }
@@ -85,7 +86,9 @@ class Backend final : public et::BackendInterface {
       LogEvents(*context.event_tracer(), start, dispatches);
       return Status();
     });
-    return status.ok() ? et::Error::Ok : Report(status);
+    if (!status.ok()) return Report(status);
+    ForgetError();
+    return et::Error::Ok;
   }
 
   et::Error set_option(et::BackendOptionContext&,

@@ -11,7 +11,8 @@ namespace spirloom::delegate {
 Result<std::unique_ptr<Delegate>> Delegate::Load(const Session& session,
                                                  std::span<const std::byte> blob,
                                                  const NamedData& named_data,
-                                                 const ModelOptions& options) {
+                                                 ModelOptions options) {
+  options.above_greatest = true;  // ExecuTorch's bounds are those of memory, not of each size
   SPIRLOOM_TRY_ASSIGN(const BlobParts parts, SplitBlob(blob));
   SPIRLOOM_TRY_ASSIGN(const Program program, ReadProgram(parts, named_data));
   SPIRLOOM_TRY_ASSIGN(Lowered lowered, Lower(program, session.names));
@@ -56,10 +57,11 @@ Status Delegate::Resize(std::span<EValue* const> inputs) {
   SPIRLOOM_TRY(CheckMayVary(all));
   const SymFacts facts{all, [&](size_t input, int64_t i) { return NumberAt(*inputs[input], i); }};
   SPIRLOOM_TRY_ASSIGN(steps_, Evaluate(lowered_.steps, facts));
-  for (const uint32_t step : lowered_.places) {
-    if (steps_[step] >= 0) continue;
+  for (const auto& [step, most] : lowered_.places) {
+    if (steps_[step] >= 0 && steps_[step] <= most) continue;
     return Error(StatusCode::kInvalidArgument,
-                 {"A place in a tensor (", steps_[step], ") is negative at these sizes."});
+                 {"A place in a tensor (", steps_[step], ") is not between 0 and ", most,
+                  ", which the program's greatest sizes give."});
   }
   for (const uint32_t step : lowered_.size_steps) shapes.push_back({steps_[step]});
   const auto known = model_.inputs();

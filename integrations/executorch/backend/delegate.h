@@ -22,8 +22,7 @@ class Delegate {
   // Model::LoadFromMemory() do.
   static Result<std::unique_ptr<Delegate>> Load(const Session& session,
                                                 std::span<const std::byte> blob,
-                                                const NamedData& named_data,
-                                                const ModelOptions& options);
+                                                const NamedData& named_data, ModelOptions options);
 
   // Takes the inputs and, behind them, the outputs: computes those, of the sizes that follow.
   Status Execute(std::span<EValue* const> values);

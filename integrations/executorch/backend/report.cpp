@@ -73,6 +73,8 @@ EtError Report(const Status& status) {
   return NumberOf(status.code());
 }
 
+void ForgetError() { last_error.clear(); }
+
 void LogToExecuTorch(LogLevel level, std::string_view message) {
   EachLine(Printable(message), [&](std::string_view line) {
     const auto size = static_cast<int>(line.size());

@@ -15,6 +15,9 @@ namespace spirloom::delegate {
 // number that says the same.
 ::executorch::runtime::Error Report(const Status& status);
 
+// After a call that succeeds.
+void ForgetError();
+
 void LogToExecuTorch(LogLevel level, std::string_view message);
 
 }  // namespace spirloom::delegate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace spirloom::delegate {
@@ -69,7 +70,8 @@ schema::ArgT TextArg(std::string value) {
 
 uint32_t GraphWriter::AddTensor(std::string name, DType dtype, const Shape& shape) {
   auto tensor = std::make_unique<schema::TensorT>();
-  tensor->name = std::move(name);
+  // Outputs need one.
+  tensor->name = name.empty() ? "tensor " + std::to_string(shapes_.size()) : std::move(name);
   tensor->dtype = static_cast<schema::DType>(dtype);
   tensor->shape.assign(shape.begin(), shape.end());
   graph_.tensors.push_back(std::move(tensor));

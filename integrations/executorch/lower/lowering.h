@@ -30,8 +30,8 @@ struct Lowered {
   // bytes whose length is the step's value: so it becomes a size of the graph.
   std::vector<uint32_t> size_steps;
   std::vector<SymStep> steps;
-  std::vector<uint32_t> places;  // steps that must not be negative: they are places in a tensor
-  std::string fixed_by;          // what keeps the sizes from varying; empty: nothing does
+  std::vector<PlaceStep> places;
+  std::string fixed_by;  // what keeps the sizes from varying; empty: nothing does
 };
 
 // Fails with kUnsupported, listing every call that `names` do not serve and every value that cannot

@@ -15,8 +15,6 @@ namespace {
 
 using Given = std::map<std::string, schema::ArgT>;
 
-constexpr int64_t kMostNumbers = 1 << 20;  // of a constant that is a table of numbers
-
 std::vector<std::byte> BytesOf(std::span<const float> numbers) {
   const auto bytes = std::as_bytes(numbers);
   return {bytes.begin(), bytes.end()};
@@ -50,14 +48,21 @@ Status Structure::Lower(const Call& call) {
       Row{"eq", &Structure::Nothing},
       Row{"_assert_scalar", &Structure::Nothing},
       Row{"sym_constrain_range_for_size", &Structure::Nothing},
-      Row{"aten.view_copy", &Structure::Reshape},
-      Row{"aten.expand_copy", &Structure::Reshape},
       Row{"aten.split_with_sizes_copy", &Structure::Split},
       Row{"aten.index.Tensor", &Structure::Index},
       Row{"et_vk.conv_with_clamp", &Structure::ClampedConvolution},
       Row{"aten.arange.start_step", &Structure::Range},
       Row{"aten.clamp", &Structure::Clamp},
       Row{"et_vk.grid_priors", &Structure::GridPriors},
+      Row{"aten.eq.Scalar", &Structure::Compare},
+      Row{"aten.ne.Scalar", &Structure::Compare},
+      Row{"aten.lt.Scalar", &Structure::Compare},
+      Row{"aten.le.Scalar", &Structure::Compare},
+      Row{"aten.gt.Scalar", &Structure::Compare},
+      Row{"aten.ge.Scalar", &Structure::Compare},
+      Row{"aten._native_batch_norm_legit_no_training", &Structure::BatchNorm},
+      Row{"aten.native_layer_norm", &Structure::LayerNorm},
+      Row{"aten.native_group_norm", &Structure::GroupNorm},
   };
   const auto row = std::ranges::find(kRules, std::string_view(call.name), &Row::name);
   return row == kRules.end() ? binder_.Bind(call) : (this->*row->rule)(call);
@@ -74,20 +79,23 @@ Status Structure::SameAs(const Call& call, size_t arg) {
   SPIRLOOM_TRY_ASSIGN(const uint32_t source, values_.TensorOf(call.args[arg]));
   const TensorValue* result = values_.tensor(ResultOf(call));
   if (result == nullptr) return InvalidFile({DescribeValue(ResultOf(call)), " is no tensor."});
-  if (DeviceType(result->type) != graph_.dtype(source)) {
-    const uint32_t cast = values_.Declare(ResultOf(call));
-    Given given;
-    given["x"] = TensorArg(source);
-    given["dtype"] = TextArg(ShortName(DeviceType(result->type)));
-    SPIRLOOM_TRY(binder_.Add(call, "aten._to_copy", std::move(given), {cast}));
-    return values_.Define(ResultOf(call), cast);
-  }
-  if (result->shape != graph_.shape(source)) {
+  if (DeviceType(result->type) == graph_.dtype(source) && result->shape != graph_.shape(source)) {
     return InvalidFile({"The sizes ", ToString(result->shape), " of ",
                         DescribeValue(ResultOf(call)), ", a copy, differ from ",
                         ToString(graph_.shape(source)), "."});
   }
-  return values_.Define(ResultOf(call), source);
+  return DefineAs(call, ResultOf(call), source);
+}
+
+Status Structure::DefineAs(const Call& call, uint32_t id, uint32_t tensor) {
+  const DType dtype = DeviceType(values_.tensor(id)->type);
+  if (dtype == graph_.dtype(tensor)) return values_.Define(id, tensor);
+  const uint32_t cast = values_.Declare(id);
+  Given given;
+  given["x"] = TensorArg(tensor);
+  given["dtype"] = TextArg(ShortName(dtype));
+  SPIRLOOM_TRY(binder_.Add(call, "aten._to_copy", std::move(given), {cast}));
+  return values_.Define(id, cast);
 }
 
 Status Structure::First(const Call& call) { return SameAs(call, 0); }
@@ -109,8 +117,8 @@ Status Structure::Element(const Call& call) {
   SPIRLOOM_TRY(Need(call, 3));
   SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
   SPIRLOOM_TRY_ASSIGN(const SymValue index, values_.SymOf(call.args[2]));
-  SPIRLOOM_TRY_ASSIGN(SymValue element,
-                      values_.ElementSym(call.args[0], dim.greatest, index.greatest));
+  SPIRLOOM_TRY_ASSIGN(SymValue element, values_.ElementSym(call.args[0], dim.greatest,
+                                                           index.greatest, ResultOf(call)));
   return values_.DefineSym(ResultOf(call), std::move(element));
 }
 
@@ -119,26 +127,6 @@ Status Structure::Combine(const Call& call, SymKind kind) {
   SPIRLOOM_TRY_ASSIGN(const SymValue left, values_.SymOf(call.args[0]));
   SPIRLOOM_TRY_ASSIGN(const SymValue right, values_.SymOf(call.args[1]));
   return values_.DefineSym(ResultOf(call), values_.CombineSyms(kind, left, right));
-}
-
-Status Structure::Reshape(const Call& call) {
-  SPIRLOOM_TRY(Need(call, 2));
-  const auto* sizes = std::get_if<std::vector<int64_t>>(&values_.value(call.args[1]));
-  const bool infers =
-      sizes != nullptr && std::ranges::any_of(*sizes, [](int64_t size) { return size < 0; });
-  const TensorValue* result = values_.tensor(ResultOf(call));
-  if (!infers || result == nullptr) return binder_.Bind(call);
-  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
-  std::vector<SizedInt> wanted;
-  for (const int64_t size : result->shape) wanted.push_back({size, 0});
-  values_.Fix(call.name);
-  const uint32_t y = values_.Declare(ResultOf(call));
-  Given given;
-  given["x"] = TensorArg(x);
-  given["size"] = IntsArg(wanted);
-  const bool expands = call.name == "aten.expand_copy";
-  SPIRLOOM_TRY(binder_.Add(call, expands ? "aten.expand" : "aten.view", std::move(given), {y}));
-  return values_.Define(ResultOf(call), y);
 }
 
 // split_with_sizes_copy(x, sizes, dim): a slice for each.
@@ -227,110 +215,6 @@ Status Structure::ClampedConvolution(const Call& call) {
   SPIRLOOM_TRY(binder_.Add(call, "aten.clamp", std::move(given), {result}));
   values_.Replace(ResultOf(call), result);
   return Status();
-}
-
-Result<uint32_t> Structure::Counting(int64_t count, DType dtype) {
-  const size_t size = spirloom::ElementSize(dtype);
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto place = std::span(bytes).subspan(static_cast<size_t>(i) * size, size);
-    SPIRLOOM_TRY(StoreNumber(static_cast<double>(i), dtype, place));
-  }
-  return graph_.AddConstant("", dtype, {count}, std::move(bytes));
-}
-
-Result<uint32_t> Structure::NumberTensor(const Call& call, const SymValue& number, DType dtype) {
-  if (number.greatest < 0 || number.greatest > kMostNumbers) {
-    return Error(StatusCode::kUnsupported, {"A number that varies up to ", number.greatest,
-                                            " is not between 0 and ", kMostNumbers, "."});
-  }
-  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(number.greatest + 1, dtype));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt index, values_.Place(number));
-  const uint32_t result = graph_.AddTensor("", dtype, {});
-  Given given;
-  given["x"] = TensorArg(numbers);
-  given["dim"] = IntArg({0, 0});
-  given["index"] = IntArg(index);
-  SPIRLOOM_TRY(binder_.Add(call, "aten.select.int", std::move(given), {result}));
-  return result;
-}
-
-// clamp(x, min, max) between numbers that vary: the maximum, then the minimum, with them.
-Status Structure::Clamp(const Call& call) {
-  const auto varies = [&](size_t i) {
-    return i < ArgsOf(call).size() &&
-           std::holds_alternative<SymIntValue>(values_.value(call.args[i]));
-  };
-  if (!varies(1) && !varies(2)) return binder_.Bind(call);
-  const TensorValue* result = values_.tensor(ResultOf(call));
-  if (result == nullptr) return InvalidFile({DescribeValue(ResultOf(call)), " is no tensor."});
-  SPIRLOOM_TRY_ASSIGN(uint32_t y, values_.TensorOf(call.args[0]));
-  const DType dtype = DeviceType(result->type);
-  for (const size_t i : {size_t{1}, size_t{2}}) {
-    if (i >= ArgsOf(call).size()) continue;
-    const Value& bound = values_.value(call.args[i]);
-    if (std::holds_alternative<std::monostate>(bound)) continue;
-    uint32_t number = 0;
-    if (const auto* fixed = std::get_if<double>(&bound)) {
-      SPIRLOOM_TRY_ASSIGN(number, values_.ScalarOf(*fixed, dtype));
-    } else {
-      SPIRLOOM_TRY_ASSIGN(const SymValue sym, values_.SymOf(call.args[i]));
-      if (varies(i)) {
-        SPIRLOOM_TRY_ASSIGN(number, NumberTensor(call, sym, dtype));
-      } else {
-        SPIRLOOM_TRY_ASSIGN(number, values_.ScalarOf(static_cast<double>(sym.greatest), dtype));
-      }
-    }
-    const uint32_t bounded = graph_.AddTensor("", dtype, result->shape);
-    Given given;
-    given["a"] = TensorArg(y);
-    given["b"] = TensorArg(number);
-    SPIRLOOM_TRY(
-        binder_.Add(call, i == 1 ? "aten.maximum" : "aten.minimum", std::move(given), {bounded}));
-    y = bounded;
-  }
-  return values_.Define(ResultOf(call), y);
-}
-
-// arange(start, end, step) of numbers that vary: a slice of the whole numbers, a constant.
-Status Structure::Range(const Call& call) {
-  SPIRLOOM_TRY(Need(call, 2));
-  const auto varies = [&](size_t i) {
-    return i < ArgsOf(call).size() &&
-           std::holds_alternative<SymIntValue>(values_.value(call.args[i]));
-  };
-  if (!varies(0) && !varies(1) && !varies(2)) return binder_.Bind(call);
-  const TensorValue* result = values_.tensor(ResultOf(call));
-  if (result == nullptr || result->shape.size() != 1) {
-    return InvalidFile({DescribeValue(ResultOf(call)), ", a range, is no list of numbers."});
-  }
-  SPIRLOOM_TRY_ASSIGN(const SymValue start, values_.SymOf(call.args[0]));
-  SPIRLOOM_TRY_ASSIGN(const SymValue end, values_.SymOf(call.args[1]));
-  SymValue step = values_.ConstantSym(1);
-  if (ArgsOf(call).size() > 2 &&
-      !std::holds_alternative<std::monostate>(values_.value(call.args[2]))) {
-    SPIRLOOM_TRY_ASSIGN(step, values_.SymOf(call.args[2]));
-  }
-  if (varies(2) || step.greatest <= 0 || (!varies(0) && start.greatest < 0)) {
-    return Error(StatusCode::kUnsupported,
-                 {"A range that varies has a step that does too, goes down or begins below 0."});
-  }
-  if (end.greatest < 0 || end.greatest > kMostNumbers) {
-    return Error(StatusCode::kUnsupported, {"A range that varies ends at ", end.greatest,
-                                            ", not between 0 and ", kMostNumbers, "."});
-  }
-  const DType dtype = DeviceType(result->type);
-  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(end.greatest, dtype));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt first, values_.Place(start));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.Place(end));
-  const uint32_t part = values_.Declare(ResultOf(call));
-  Given given;
-  given["x"] = TensorArg(numbers);
-  given["start"] = IntArg(first);
-  given["end"] = IntArg(last);
-  given["step"] = IntArg({step.greatest, 0});
-  SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(given), {part}));
-  return values_.Define(ResultOf(call), part);
 }
 
 // grid_priors(x, stride, offset): of each place of x's last two dims, its x and y: a constant.

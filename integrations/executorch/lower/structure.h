@@ -24,6 +24,8 @@ class Structure {
   // Fails unless the call has at least this many arguments.
   Status Need(const Call& call, size_t args) const;
   Status SameAs(const Call& call, size_t arg);
+  // The value is this tensor, or that in the value's dtype.
+  Status DefineAs(const Call& call, uint32_t id, uint32_t tensor);
 
   Status First(const Call& call);    // its first argument
   Status Second(const Call& call);   // its second argument
@@ -36,17 +38,27 @@ class Structure {
   Status Mul(const Call& call) { return Combine(call, SymKind::kMul); }
   Status FloorDiv(const Call& call) { return Combine(call, SymKind::kFloorDiv); }
   Status Combine(const Call& call, SymKind kind);
-  Status Reshape(const Call& call);  // of sizes of which -1 stands for what is right
   Status Split(const Call& call);
   Status Index(const Call& call);
   Status ClampedConvolution(const Call& call);
+  Status Compare(const Call& call);
   Status Range(const Call& call);
   Status Clamp(const Call& call);
-  // A constant of the whole numbers below `count`.
-  Result<uint32_t> Counting(int64_t count, DType dtype);
+  Status MovingRange(const Call& call, double step);
+  Status GrowingRange(const Call& call, double step);
+  // The call's result is a slice of the tensor's first dim.
+  Status DefineSlice(const Call& call, uint32_t tensor, SizedInt start, SizedInt end, int64_t step);
+  // A constant of `count` numbers.
+  Result<uint32_t> Counting(double start, double step, int64_t count, DType dtype);
   // A tensor of rank 0 with a number that varies.
   Result<uint32_t> NumberTensor(const Call& call, const SymValue& number, DType dtype);
   Status GridPriors(const Call& call);
+  Status LayerNorm(const Call& call);
+  Status GroupNorm(const Call& call);
+  Status BatchNorm(const Call& call);
+  bool ReadsStatistics(const Call& call) const;
+  Status DefineStatistics(const Call& call, uint32_t x, const std::vector<int64_t>& dims,
+                          bool keepdim, double eps);
 
   Binder& binder_;
   ValueMap& values_;

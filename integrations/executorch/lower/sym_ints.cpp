@@ -1,7 +1,6 @@
 #include "integrations/executorch/lower/sym_ints.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -11,7 +10,6 @@ namespace {
 
 constexpr size_t kMaxTerms = 16;   // of a graph file
 constexpr size_t kMaxFactors = 4;  // symbols of a term
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 Result<int64_t> Compute(const SymStep& step, std::span<const int64_t> values,
                         const SymFacts& facts) {
@@ -98,8 +96,8 @@ Result<std::vector<int64_t>> Evaluate(std::span<const SymStep> steps, const SymF
   values.reserve(steps.size());
   for (const SymStep& step : steps) {
     SPIRLOOM_TRY_ASSIGN(const int64_t value, Compute(step, values, facts));
-    if (value > kMost || value < -kMost) {
-      return Error(StatusCode::kInvalidArgument, {"A size (", value, ") exceeds ", kMost, "."});
+    if (value > kMostSize || value < -kMostSize) {
+      return Error(StatusCode::kInvalidArgument, {"A size (", value, ") exceeds ", kMostSize, "."});
     }
     values.push_back(value);
   }

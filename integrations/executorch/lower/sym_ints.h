@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,6 +15,8 @@
 #include "spirloom/types.h"
 
 namespace spirloom::delegate {
+
+inline constexpr int64_t kMostSize = std::numeric_limits<int32_t>::max();
 
 enum class SymKind : uint8_t {
   kConstant,  // `a`
@@ -30,6 +33,12 @@ struct SymStep {
   SymKind kind{};
   int64_t a = 0;
   int64_t b = 0;
+};
+
+// A step that is a place in a tensor: a run in which it is not between 0 and `most` fails.
+struct PlaceStep {
+  uint32_t step = 0;
+  int64_t most = 0;
 };
 
 // What a run is given.

@@ -6,13 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "integrations/executorch/lower/greatest.h"
 #include "integrations/executorch/lower/narrow.h"
 #include "runtime/base/error.h"
 
 namespace spirloom::delegate {
 namespace {
 
-constexpr size_t kMaxSymbols = 16;  // of a graph file
+constexpr size_t kMaxSymbols = 64;  // of a graph file
 
 std::string TensorName(uint32_t id) { return DescribeValue(id); }
 
@@ -26,14 +27,7 @@ Status ValueMap::AddInputs() {
     }
     if (tensor(id) == nullptr) {
       const uint32_t step = AddStep({SymKind::kInput, static_cast<int64_t>(i), 0});
-      // The greatest size that makes sense of any: what it may be, the file does not say.
-      int64_t greatest = 1;
-      for (const Value& each : program_.values) {
-        const auto* other = std::get_if<TensorValue>(&each);
-        if (other == nullptr) continue;
-        for (const int64_t size : other->shape) greatest = std::max(greatest, size);
-      }
-      syms_[id] = {step, greatest, std::nullopt};
+      syms_[id] = {step, GreatestOf(program_, id), std::nullopt};
       continue;
     }
     SPIRLOOM_TRY_WHILE(AddTensorInput(i, id), {"reading input ", i});
@@ -196,6 +190,18 @@ Status ValueMap::Define(uint32_t id, uint32_t tensor) {
   return Status();
 }
 
+bool ValueMap::IsRead(uint32_t id) const {
+  const auto has = [&](uint32_t value) {
+    if (value == id) return true;
+    const auto* list = std::get_if<ValueList>(&program_.values[value]);
+    return list != nullptr && std::ranges::find(list->items, id) != list->items.end();
+  };
+  return std::ranges::any_of(program_.outputs, has) ||
+         std::ranges::any_of(program_.calls, [&](const Call& call) {
+           return std::any_of(call.args.begin(), call.args.end() - 1, has);
+         });
+}
+
 Result<SymValue> ValueMap::SymOf(uint32_t id) {
   if (const auto* number = std::get_if<int64_t>(&value(id))) return ConstantSym(*number);
   if (const auto* flag = std::get_if<bool>(&value(id))) return ConstantSym(*flag ? 1 : 0);
@@ -216,8 +222,10 @@ Status ValueMap::DefineSym(uint32_t id, SymValue sym) {
   return Status();
 }
 
+// A number beyond all sizes, such as "to the end" of a slice, is as good as the greatest of them.
 SymValue ValueMap::ConstantSym(int64_t number) {
-  return {AddStep({SymKind::kConstant, number, 0}), number, SymExpr::Of(number)};
+  const int64_t size = std::clamp(number, -kMostSize, kMostSize);
+  return {AddStep({SymKind::kConstant, size, 0}), size, SymExpr::Of(size)};
 }
 
 SymValue ValueMap::CombineSyms(SymKind kind, const SymValue& left, const SymValue& right) {
@@ -238,6 +246,7 @@ SymValue ValueMap::CombineSyms(SymKind kind, const SymValue& left, const SymValu
     default:
       result.greatest = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
   }
+  result.greatest = std::clamp(result.greatest, -kMostSize, kMostSize);
   return result;
 }
 
@@ -269,7 +278,7 @@ Result<SymValue> ValueMap::SizeSym(uint32_t id, int64_t dim) {
   return size;
 }
 
-Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index) {
+Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result) {
   const TensorValue* source = tensor(id);
   if (source == nullptr) return InvalidFile({DescribeValue(id), " is no tensor."});
   const auto rank = static_cast<int64_t>(source->shape.size());
@@ -288,12 +297,7 @@ Result<SymValue> ValueMap::ElementSym(uint32_t id, int64_t dim, int64_t index) {
   SPIRLOOM_TRY_ASSIGN(const uint32_t input, InputOf(id, "A number"));
   SymValue element;
   element.step = AddStep({SymKind::kElement, input, index});
-  element.greatest = 1;
-  for (const Value& each : program_.values) {
-    const auto* other = std::get_if<TensorValue>(&each);
-    if (other == nullptr) continue;
-    for (const int64_t size : other->shape) element.greatest = std::max(element.greatest, size);
-  }
+  element.greatest = GreatestOf(program_, result);
   return element;
 }
 
@@ -316,8 +320,8 @@ Result<SizedInt> ValueMap::Sized(const SymValue& sym) {
   return SizedInt{sym.greatest, graph_.SizeEntry(*sym.expr)};
 }
 
-Result<SizedInt> ValueMap::Place(const SymValue& sym) {
-  places_.push_back(sym.step);
+Result<SizedInt> ValueMap::Place(const SymValue& sym, int64_t most) {
+  places_.push_back({sym.step, most});
   return Sized(sym);
 }
 

@@ -53,6 +53,9 @@ class ValueMap {
   // The same of a value that is defined already, for a tensor computed from what it was.
   void Replace(uint32_t id, uint32_t tensor) { tensors_[id] = tensor; }
 
+  // Whether a call or the program's outputs take the value.
+  bool IsRead(uint32_t id) const;
+
   // The number that an int, a symbolic int or a bool is.
   Result<SymValue> SymOf(uint32_t id);
   Status DefineSym(uint32_t id, SymValue sym);
@@ -61,8 +64,8 @@ class ValueMap {
   SymValue CombineSyms(SymKind kind, const SymValue& left, const SymValue& right);
   // The size of a dim of a tensor, negative dims from the end. Fails where only a run tells it.
   Result<SymValue> SizeSym(uint32_t id, int64_t dim);
-  // An element of an input, read as a number before a run.
-  Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index);
+  // An element of an input, read as a number before a run: the symbolic int `result`.
+  Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result);
   // The number as an argument. What a graph file cannot say becomes a symbol of its own.
   Result<SizedInt> Sized(const SymValue& sym);
   // The sizes of a tensor of the graph, from a dim on.
@@ -72,9 +75,10 @@ class ValueMap {
   void Poison(uint32_t id) { poisoned_[id] = true; }
   bool is_poisoned(uint32_t id) const { return poisoned_.contains(id); }
 
-  // The number as an argument that is a place in a tensor: a run in which it is negative fails.
-  Result<SizedInt> Place(const SymValue& sym);
-  const std::vector<uint32_t>& places() const { return places_; }
+  // The number as an argument that is a place in a tensor: a run in which it is not between 0 and
+  // `most` fails.
+  Result<SizedInt> Place(const SymValue& sym, int64_t most);
+  const std::vector<PlaceStep>& places() const { return places_; }
   // Sizes cannot vary: `what` has them from the file.
   void Fix(std::string what) { fixed_by_ = std::move(what); }
   const std::string& fixed_by() const { return fixed_by_; }
@@ -102,7 +106,7 @@ class ValueMap {
   std::map<uint32_t, bool> poisoned_;
   std::vector<SymStep> steps_;
   std::vector<uint32_t> size_steps_;
-  std::vector<uint32_t> places_;
+  std::vector<PlaceStep> places_;
   std::string fixed_by_;
 };
 

@@ -7,7 +7,7 @@
 namespace spirloom::graph {
 namespace {
 
-constexpr size_t kMaxSymbols = 16;
+constexpr size_t kMaxSymbols = 64;
 constexpr size_t kMaxTerms = 16;
 constexpr size_t kMaxFactors = 4;
 constexpr uint32_t kInferredEntry = UINT32_MAX;

@@ -26,9 +26,9 @@ uint32_t SizeAt(const std::vector<uint32_t>& sizes, size_t i) {
   return i < sizes.size() ? sizes[i] : kFixedSize;
 }
 
-Status SetSymbol(const Symbol& symbol, const std::string& what, int64_t size,
+Status SetSymbol(const Symbol& symbol, const std::string& what, int64_t size, bool above_greatest,
                  std::optional<int64_t>& value) {
-  if (size < symbol.least || size > symbol.greatest) {
+  if (size < symbol.least || (size > symbol.greatest && !above_greatest)) {
     const bool above = size > symbol.greatest;
     return Wrong({what, " is ", above ? "above the greatest" : "below the least", " size of ",
                   Quote(symbol.name), " (", above ? symbol.greatest : symbol.least,
@@ -43,7 +43,8 @@ Status SetSymbol(const Symbol& symbol, const std::string& what, int64_t size,
 }
 
 // Takes the values of symbols that dimensions of the input are.
-Status TakeSymbols(const Graph& graph, const Tensor& input, const Shape& shape, Values& values) {
+Status TakeSymbols(const Graph& graph, const Tensor& input, const Shape& shape, bool above_greatest,
+                   Values& values) {
   if (shape.size() != input.shape.size()) {
     return Wrong({"Rank (", shape.size(), ") of input ", Quote(input.name),
                   " differs from the model's (", input.shape.size(), ")."});
@@ -54,7 +55,7 @@ Status TakeSymbols(const Graph& graph, const Tensor& input, const Shape& shape, 
     const std::optional<uint32_t> symbol = graph.sizes[size].AsSymbol();
     if (!symbol) continue;
     SPIRLOOM_TRY(SetSymbol(graph.symbols[*symbol], DescribeDim(input, i, shape[i]), shape[i],
-                           values[*symbol]));
+                           above_greatest, values[*symbol]));
   }
   return Status();
 }
@@ -98,14 +99,16 @@ Status SetInput(const Graph& graph, std::span<const int64_t> values, Tensor& inp
 
 }  // namespace
 
-Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes) {
+Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
+                                          bool above_greatest) {
   if (shapes.size() != graph.inputs.size()) {
     return Wrong({"Number of shapes (", shapes.size(),
                   ") differs from that of the model's inputs (", graph.inputs.size(), ")."});
   }
   Values found(graph.symbols.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
-    SPIRLOOM_TRY(TakeSymbols(graph, graph.tensors[graph.inputs[i]], shapes[i], found));
+    SPIRLOOM_TRY(
+        TakeSymbols(graph, graph.tensors[graph.inputs[i]], shapes[i], above_greatest, found));
   }
   std::vector<int64_t> values;
   for (const std::optional<int64_t>& value : found) values.push_back(value.value_or(0));

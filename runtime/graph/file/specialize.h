@@ -13,8 +13,10 @@ namespace spirloom::graph {
 
 // The values of the symbols for which input i of `graph` has the shape shapes[i]. Fails with
 // kInvalidArgument, naming the input and both numbers, for a rank or a fixed dimension that is
-// another, a size outside its bounds, and for one symbol with two values.
-Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes);
+// another, a size outside its bounds, unless it is one above and `above_greatest`, and for one
+// symbol with two values.
+Result<std::vector<int64_t>> SolveSymbols(const Graph& graph, std::span<const Shape> shapes,
+                                          bool above_greatest = false);
 
 // `graph` for values[i] of symbol i: its inputs have these sizes, its nodes these arguments, and
 // computed tensors the shape that comes of it. Constants refer to what those of `graph` do. Fails

@@ -1,5 +1,7 @@
 #include "runtime/graph/file/tensor_reader.h"
 
+#include <algorithm>
+
 #include "runtime/base/error.h"
 #include "runtime/graph/file/tensor_size.h"
 
@@ -76,6 +78,9 @@ Status ReadTensor(const schema::Tensor& source,
   SPIRLOOM_TRY(ReadBounds(source, tensor));
   SPIRLOOM_TRY(sizes.Read(source.sizes(), tensor.shape, /*may_be_inferred=*/true, tensor.sizes));
   tensor.constant = source.constant();
+  tensor.inferred = !tensor.sizes.empty() && std::ranges::all_of(tensor.sizes, [](uint32_t size) {
+    return size == kInferredSize;
+  });
   if (tensor.constant >= 0 && !tensor.sizes.empty()) {
     return InvalidFile({"A constant has sizes that vary."});
   }

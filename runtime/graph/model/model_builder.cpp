@@ -71,7 +71,8 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
 Status ResizeModel(ModelState& state, std::span<const Shape> shapes) {
   SPIRLOOM_TRY(CheckIdle(state));
   if (state.graph == nullptr) return CheckFixedShapes(state, shapes);
-  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes, graph::SolveSymbols(*state.graph, shapes));
+  SPIRLOOM_TRY_ASSIGN(const std::vector<int64_t> sizes,
+                      graph::SolveSymbols(*state.graph, shapes, state.options.above_greatest));
   std::list<Recording>& recordings = state.recordings;
   const auto found = std::ranges::find(recordings, sizes, &Recording::sizes);
   if (found != recordings.end()) {

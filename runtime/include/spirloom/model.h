@@ -59,6 +59,9 @@ struct ModelOptions {
   // file, enough for most (docs/running.md).
   uint64_t max_dispatches = 0;
   uint64_t max_device_bytes = 0;
+  // Resize() takes sizes above a symbol's greatest too, which then is but what memory is taken for
+  // at loading.
+  bool above_greatest = false;
 };
 
 // For ModelOptions::tune. Measuring is linked into programs that call this, and no others.

@@ -14,8 +14,9 @@
 extern "C" {
 #endif
 
-/* The whole message of the last error that a delegate gave on this thread, of which ExecuTorch's
- * callers get a number and its log the lines. Empty if there was none. Valid until the next. */
+/* The whole message of the error that the last load or run of a delegate on this thread ended with,
+ * of which ExecuTorch's callers get a number and its log the lines. Empty if it ended well. Valid
+ * until the next. */
 SPIRLOOM_EXECUTORCH_API const char* spirloom_executorch_last_error(void);
 
 /* Whether the backend of that name is this library's: not if another had taken it before. */

@@ -1,0 +1,81 @@
+"""Several cases in one program: where that passes each does, in a fraction of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import torch
+
+from tests.executorch.programs import load, run
+from tests.executorch.suite.attempt import (
+    difference,
+    lowered,
+    prepared,
+    reference,
+    smaller,
+    tolerances,
+)
+from tests.executorch.suite.cases import Call, Case
+from tests.executorch.suite.columns import Column
+
+_MOST = 12  # cases of a program
+
+
+class _Calls(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, calls: Sequence[Call]) -> None:
+        super().__init__()
+        self.calls = torch.nn.ModuleList(calls)
+
+    def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        results: list[torch.Tensor] = []
+        taken = 0
+        for call in self.calls:
+            found = call(*inputs[taken : taken + len(call.inputs)])
+            results += list(found) if isinstance(found, tuple | list) else [found]
+            taken += len(call.inputs)
+        return tuple(results)
+
+
+def groups(runs: Sequence[str]) -> Iterator[list[str]]:
+    """Neighbours of one column and suite."""
+    for _, found in groupby(runs, lambda run: run.split("#")[0]):
+        same = list(found)
+        yield from (same[i : i + _MOST] for i in range(0, len(same), _MOST))
+
+
+def all_pass(cases: Sequence[Case], column: Column) -> bool:
+    """Whether they pass in one program. If not, only each alone tells which and why."""
+    calls = [prepared(case, column) for case in cases]
+    module = _Calls(calls)
+    inputs = tuple(x for call in calls for x in call.inputs)
+    try:
+        counts = [len(reference(call, tuple(call.inputs), column)) for call in calls]
+        program = lowered(module, inputs, column)
+        if program.delegates == 0 or program.kernels:
+            return False
+        method = load(program.buffer)
+        cut = smaller(module, program, inputs)
+        if column is Column.DYNAMIC and not cut:
+            return False
+        return all(_agree(cases, column, counts, module, method, x) for x in [inputs, *cut])
+    except Exception:  # whose it is, each alone tells
+        return False
+
+
+def _agree(
+    cases: Sequence[Case],
+    column: Column,
+    counts: Sequence[int],
+    module: torch.nn.Module,
+    method: object,
+    inputs: tuple[torch.Tensor, ...],
+) -> bool:
+    given, wanted = run(method, inputs), reference(module, inputs, column)
+    first = 0
+    for case, count in zip(cases, counts, strict=True):
+        part = slice(first, first + count)
+        if difference(given[part], wanted[part], tolerances(case, column)):
+            return False
+        first += count
+    return len(given) == len(wanted) == first

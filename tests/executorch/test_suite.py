@@ -1,0 +1,50 @@
+"""ExecuTorch's suites of its operators: some of their cases, others each day; or all of them."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.executorch.suite.columns import all_runs
+from tests.executorch.suite.driver import ROOT, try_all
+from tests.executorch.suite.outcome import Kind, Outcome
+from tests.executorch.suite.table import page, passing_share
+
+SAMPLE = 150  # two or three minutes
+PAGE = ROOT / "generated" / "executorch_suite.md"
+REFUSED = Path(__file__).resolve().parent / "suite_refused.txt"
+
+
+def expected_refusals() -> dict[str, str]:
+    """Suite → why Spirloom refuses cases of it."""
+    lines = REFUSED.read_text(encoding="utf-8").splitlines()
+    rows = (line.split(maxsplit=1) for line in lines if not line.startswith("#"))
+    return {row[0]: row[1] for row in rows}
+
+
+def unexpected(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """A line for each case that is wrong, ends the process, or is refused for no listed reason."""
+    known = expected_refusals()
+    return [
+        f"{run}: {outcome.kind}: {outcome.reason}"
+        for run, outcome in outcomes.items()
+        if outcome.kind in (Kind.WRONG, Kind.CRASH)
+        or (outcome.kind is Kind.REFUSED and run.split("/", 1)[1].split("#")[0] not in known)
+    ]
+
+
+def test_suite(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    runs = all_runs()
+    if request.config.getoption("--suite-all"):
+        outcomes = try_all(runs, tmp_path)
+        PAGE.write_text(page(outcomes), encoding="utf-8")
+        assert passing_share(outcomes) >= 0.98
+    else:
+        seed = request.config.getoption("--suite-seed") or datetime.date.today().toordinal()
+        print(f"The sample is that of --suite-seed {seed}.")
+        outcomes = try_all(random.Random(seed).sample(runs, SAMPLE), tmp_path)
+    assert unexpected(outcomes) == []
