@@ -32,6 +32,7 @@ from codegen.vocabulary import (
     MAX_LANES,
     MAX_LANES_DEEP,
     MAX_PUSH_BYTES,
+    PROMISED_LANES,
     Capability,
 )
 from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
@@ -235,7 +236,11 @@ def _workgroup(fields: Fields) -> tuple[int, int, int]:
     sizes = [as_int(item, "a workgroup size") for item in items]
     if len(sizes) != 3 or min(sizes) < 1 or prod(sizes) > MAX_LANES or sizes[2] > MAX_LANES_DEEP:
         message = f"A workgroup is three positive ints, the last at most {MAX_LANES_DEEP}, with a "
-        message += f"product of at most {MAX_LANES}: more is not promised by Vulkan."
+        message += f"product of at most {MAX_LANES}."
+        raise SpecError.at(node.position, message)
+    if prod(sizes) > PROMISED_LANES and fields.get("prefer") is None:
+        message = f"A workgroup has {prod(sizes)} invocations, of which Vulkan promises "
+        message += f"{PROMISED_LANES}: with 'prefer', devices that have less take a later kernel."
         raise SpecError.at(node.position, message)
     return (sizes[0], sizes[1], sizes[2])
 

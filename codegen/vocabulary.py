@@ -184,8 +184,10 @@ CONTEXT_NAMES = frozenset(
 MAX_RANK = 8
 MAX_BINDINGS = 16
 MAX_CONSTANTS = 12
-# Of a workgroup, as many as Vulkan promises: kernels rely on their size, no device may shrink it.
-MAX_LANES = 128
+# Of a workgroup: what GPUs have, and what Vulkan promises of every device. Kernels rely on their size,
+# so that no device may shrink it; one that has less takes the next kernel.
+MAX_LANES = 1024
+PROMISED_LANES = 128
 MAX_LANES_DEEP = 64  # in z
 MAX_PUSH_BYTES = 128
 MAX_AXES = 8  # 4 bits each in the lower half of a variant's key

@@ -10,6 +10,8 @@
 namespace spirloom::compiler {
 namespace {
 
+constexpr uint64_t kPromisedSharedBytes = 16384;  // by Vulkan, on every device
+
 std::string Quoted(const std::string& name) { return "'" + name + "'"; }
 
 // e.g. "int", "int[4]".
@@ -34,6 +36,7 @@ class Checker {
     CheckPush();
     CheckConstants();
     CheckWorkgroup();
+    CheckShared();
     CheckNeeds();
     return std::move(diagnostics_);
   }
@@ -50,6 +53,7 @@ class Checker {
   void CheckPushMember(const PushMember& member, const ReflectedMember& found);
   void CheckConstants();
   void CheckWorkgroup();
+  void CheckShared();
   void CheckNeeds();
 
   const Variant& variant_;
@@ -216,6 +220,13 @@ void Checker::CheckWorkgroup() {
     Fail(variant_.at, "The workgroup size is " + SizeText(expected) + " in the spec and " +
                           SizeText(optimized_.workgroup) + " in the shader.");
   }
+}
+
+void Checker::CheckShared() {
+  if (optimized_.shared_bytes <= kPromisedSharedBytes) return;
+  Fail(variant_.at, "The shader's shared variables take " +
+                        std::to_string(optimized_.shared_bytes) + " bytes; Vulkan promises " +
+                        std::to_string(kPromisedSharedBytes) + ". Make its tiles smaller.");
 }
 
 void Checker::CheckNeeds() {

@@ -215,6 +215,37 @@ void ReflectWorkgroup(const SpirvIndex& index, Reflection& reflection) {
   }
 }
 
+// Of a type without a layout: its scalars side by side.
+uint64_t SizeOf(const SpirvIndex& index, uint32_t type_id) {
+  const Instruction type = index.Definition(type_id);
+  switch (type.opcode) {
+    case spv::OpTypeBool:
+      return 4;
+    case spv::OpTypeInt:
+    case spv::OpTypeFloat:
+      return type.Word(2) / 8;
+    case spv::OpTypeVector:
+    case spv::OpTypeMatrix:
+      return type.Word(3) * SizeOf(index, type.Word(2));
+    case spv::OpTypeArray:
+      return index.ConstantValue(type.Word(3)) * SizeOf(index, type.Word(2));
+    case spv::OpTypeStruct: {
+      uint64_t size = 0;
+      for (size_t i = 2; i < type.words.size(); ++i) size += SizeOf(index, type.Word(i));
+      return size;
+    }
+    default:
+      return 0;
+  }
+}
+
+void ReflectShared(const SpirvIndex& index, Reflection& reflection) {
+  for (const Instruction& variable : index.variables()) {
+    if (variable.Word(3) != spv::StorageClassWorkgroup) continue;
+    reflection.shared_bytes += SizeOf(index, index.Definition(variable.Word(1)).Word(3));
+  }
+}
+
 void ReflectConstants(const SpirvIndex& index, Reflection& reflection) {
   for (const Instruction& constant : index.spec_constants()) {
     const std::optional<uint32_t> id = index.Decoration(constant.Word(2), spv::DecorationSpecId);
@@ -237,6 +268,7 @@ Result<Reflection> Reflect(std::span<const uint32_t> module) {
   ReflectBindings(*index, reflection);
   ReflectPush(*index, reflection);
   ReflectWorkgroup(*index, reflection);
+  ReflectShared(*index, reflection);
   ReflectConstants(*index, reflection);
   reflection.capabilities = index->capabilities();
   std::sort(reflection.capabilities.begin(), reflection.capabilities.end());

@@ -1,5 +1,5 @@
 // What a SPIR-V module says of itself: its bindings, push-constant block, specialisation constants,
-// workgroup size and capabilities.
+// workgroup size, shared memory and capabilities.
 #ifndef SPIRLOOM_COMPILER_REFLECT_H_
 #define SPIRLOOM_COMPILER_REFLECT_H_
 
@@ -49,7 +49,8 @@ struct Reflection {
   std::vector<ReflectedConstant> constants;  // those of the workgroup size excluded; sorted by id
   std::array<uint32_t, 3> workgroup = {1, 1, 1};         // defaults
   std::array<std::optional<uint32_t>, 3> workgroup_ids;  // specialisation ids
-  std::vector<uint32_t> capabilities;                    // sorted
+  uint64_t shared_bytes = 0;           // of the workgroup's memory, without padding
+  std::vector<uint32_t> capabilities;  // sorted
 };
 
 // Fails with kInvalidFile if `module` is not SPIR-V. Uses are seen through access chains and loads,

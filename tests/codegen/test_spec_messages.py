@@ -208,15 +208,14 @@ MISTAKES = [
         "{alpha: alpha}",
         "{alpha: alpha}\n  workgroup: [64, 4, 1]",
         "14:14",
-        "A workgroup is three positive ints, the last at most 64, with a product of at most 128: "
-        "more is not promised by Vulkan.",
+        "A workgroup has 256 invocations, of which Vulkan promises 128: with 'prefer', devices that "
+        "have less take a later kernel.",
     ),
     (
         "{alpha: alpha}",
         "{alpha: alpha}\n  workgroup: [1, 1, 128]",
         "14:14",
-        "A workgroup is three positive ints, the last at most 64, with a product of at most 128: "
-        "more is not promised by Vulkan.",
+        "A workgroup is three positive ints, the last at most 64, with a product of at most 1024.",
     ),
     (
         "{alpha: alpha}",

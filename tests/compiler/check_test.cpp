@@ -184,6 +184,15 @@ TEST_F(CheckTest, WorkgroupThatDiffers) {
               HasSubstr("The shader's workgroup size [64, 1, 1] cannot be specialised"));
 }
 
+TEST_F(CheckTest, SharedMemoryBeyondWhatIsPromised) {
+  GlslParts parts;
+  parts.functions = "struct Part { vec3 v; int n; };\nshared Part parts[1025];\n";
+  parts.body = "parts[i].n = i; y_data[i] = x_data[parts[i + 1].n] * SCALE;";
+  EXPECT_EQ(ErrorOf(parts),
+            "op_specs/scale_f32_buffer.yaml:1:3: error: The shader's shared variables take 16400 "
+            "bytes; Vulkan promises 16384. Make its tiles smaller.   (scale_f32_buffer)\n");
+}
+
 TEST_F(CheckTest, CapabilitiesThatDiffer) {
   GlslParts parts;
   parts.extensions = "#extension GL_EXT_shader_16bit_storage : require\n";
