@@ -184,8 +184,8 @@ CONTEXT_NAMES = frozenset(
 MAX_RANK = 8
 MAX_BINDINGS = 16
 MAX_CONSTANTS = 12
-# Of a workgroup: what GPUs have, and what Vulkan promises of every device. Kernels rely on their size,
-# so that no device may shrink it; one that has less takes the next kernel.
+# Of a workgroup: what GPUs have, and what Vulkan promises of every device. Kernels rely on their
+# size, so that no device may shrink it; one that has less takes the next kernel.
 MAX_LANES = 1024
 PROMISED_LANES = 128
 MAX_LANES_DEEP = 64  # in z

@@ -208,8 +208,8 @@ MISTAKES = [
         "{alpha: alpha}",
         "{alpha: alpha}\n  workgroup: [64, 4, 1]",
         "14:14",
-        "A workgroup has 256 invocations, of which Vulkan promises 128: with 'prefer', devices that "
-        "have less take a later kernel.",
+        "A workgroup has 256 invocations, of which Vulkan promises 128: with 'prefer', devices "
+        "that have less take a later kernel.",
     ),
     (
         "{alpha: alpha}",

@@ -15,8 +15,8 @@ collect_ignore_glob = [] if find_spec("executorch") else ["test_*.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--peer: ExecuTorch's own tests too, which take minutes; --suite-all: an hour; --wheel: the wheel
-    to test."""
+    """--peer: ExecuTorch's own tests too, which take minutes; --suite-all: an hour; --wheel: its
+    file."""
     parser.addoption("--wheel", type=Path, help="the wheel; made by ./dev wheel unless given")
     parser.addoption("--peer", action="store_true", help="run ExecuTorch's own tests as well")
     parser.addoption(

@@ -172,9 +172,9 @@ TEST_F(ModelTest, SizesAboveTheGreatestAreTakenIfAsked) {
   Result<Model> model =
       Model::LoadFromMemory(*runtime_, Resizable(4, /*varies=*/true).Write(), options);
   ASSERT_TRUE(model.ok());
-  Result<Model> greater = Load(Resizable(9, /*varies=*/true));
-  ASSERT_TRUE(greater.ok());
-  for (const int64_t batch : {9, 4, 9}) {
+  Result<Model> greater = Load(Resizable(8, /*varies=*/true));
+  ASSERT_TRUE(greater.ok()) << greater.status().message();
+  for (const int64_t batch : {8, 4, 8}) {
     ASSERT_TRUE(model->Resize(std::vector<Shape>{{batch, 6}}).ok());
     ASSERT_TRUE(greater->Resize(std::vector<Shape>{{batch, 6}}).ok());
     const auto input = Ramp(static_cast<size_t>(batch) * 6);

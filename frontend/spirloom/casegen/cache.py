@@ -25,6 +25,7 @@ MAKERS = (
     "spirloom.graph_file",
     "spirloom.interval",
     "spirloom.ir",
+    "spirloom.mapped",
     "spirloom.schema_bindings",
     "spirloom.sizes",
     "spirloom.text",

@@ -23,11 +23,15 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Becomes spirloom-run, unless cases are to be checked."""
     if "--check" not in arguments.arguments:
-        from spirloom.programs import run_arguments
-
-        command = run_arguments(arguments.arguments)
-        sys.stdout.flush()
-        os.execv(command[0], command)
+        return _become_spirloom_run(arguments.arguments)
     from spirloom.commands.check_cases import check
 
     return check(arguments.arguments)
+
+
+def _become_spirloom_run(arguments: list[str]) -> int:
+    from spirloom.programs import run_arguments
+
+    command = run_arguments(arguments)
+    sys.stdout.flush()
+    os.execv(command[0], command)
