@@ -181,6 +181,7 @@ INTERRUPTED = """
 import os, signal, threading, time
 from spirloom.runtime.interruptible import interruptible
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have jobs ignore it
 ended = threading.Event()
 
 def work():
