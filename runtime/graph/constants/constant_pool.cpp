@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "runtime/base/text.h"
 #include "runtime/graph/file/tensor_size.h"
 #include "runtime/graph/plan/call_key.h"
 
@@ -9,23 +10,21 @@ namespace spirloom::graph {
 namespace {
 
 std::string TypeOf(const PlanTensor& tensor) {
-  return Describe(tensor.desc) + Name(tensor.storage());
+  return Concat({Describe(tensor.desc), Name(tensor.storage())});
 }
 
 // Identifies the call of a constant node by what its arguments hold. An argument of which only the
 // type counts may have no producer any more, and so no number.
-std::string KeyOf(const PlanNode& node, const Plan& plan,
-                  const std::unordered_map<uint32_t, uint32_t>& numbers) {
+std::string KeyOf(const PlanNode& node, const Plan& plan, const std::vector<uint32_t>& numbers) {
   std::vector<Arg> args = node.args;
   std::string types;
   for (Arg& arg : args) {
     for (uint32_t& tensor : arg.tensors) {
       types += TypeOf(plan.tensors[tensor]);
-      const auto number = numbers.find(plan.Root(tensor));
-      tensor = number == numbers.end() ? kNoTensor : number->second;
+      tensor = numbers[plan.Root(tensor)];
     }
   }
-  return CallKey(std::string(node.variant.name), args, node.storage) + types;
+  return Concat({CallKey(std::string(node.variant.name), args, node.storage), types});
 }
 
 }  // namespace
@@ -46,23 +45,23 @@ void ConstantPool::Forget() {
   });
 }
 
-std::unordered_map<uint32_t, uint32_t> ConstantPool::Identify(const Plan& plan) {
+std::vector<uint32_t> ConstantPool::Identify(const Plan& plan) {
   ++plans_;
   Forget();
-  std::unordered_map<uint32_t, uint32_t> numbers;
+  std::vector<uint32_t> numbers(plan.tensors.size(), kNoNumber);
   for (uint32_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
     if (tensor.constant < 0 && tensor.state < 0) continue;
     const bool is_state = tensor.state >= 0;
     const int32_t place = is_state ? tensor.state : tensor.constant;
-    numbers[i] = NumberOf((is_state ? "state " : "file ") + std::to_string(place) + TypeOf(tensor));
+    numbers[i] = NumberOf(Concat({is_state ? "state " : "file ", place, TypeOf(tensor)}));
   }
   for (const PlanNode& node : plan.nodes) {
     if (!node.is_constant) continue;
     const std::string key = KeyOf(node, plan, numbers);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const std::string type = TypeOf(plan.tensors[node.outputs[i]]);
-      numbers[plan.Root(node.outputs[i])] = NumberOf(key + std::to_string(i) + type);
+      numbers[plan.Root(node.outputs[i])] = NumberOf(Concat({key, i, type}));
     }
   }
   return numbers;

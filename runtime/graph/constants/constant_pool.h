@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/graph/memory/tensor_store.h"
 #include "runtime/graph/plan/plan.h"
@@ -15,9 +16,10 @@ namespace spirloom::graph {
 // same graph. Owns none: they live as long as some store holds them.
 class ConstantPool {
  public:
-  // For each constant tensor of `plan` that is a root, a number that stands for its bytes and its
-  // layout in every plan of the graph; for each state one that stands for it.
-  std::unordered_map<uint32_t, uint32_t> Identify(const Plan& plan);
+  // By tensor: of each constant of `plan` that is a root a number that stands for its bytes and its
+  // layout in every plan of the graph, of each state one that stands for it; else kNoNumber.
+  std::vector<uint32_t> Identify(const Plan& plan);
+  static constexpr uint32_t kNoNumber = UINT32_MAX;
 
   // The constant with this number; null if there is none.
   std::shared_ptr<TensorResource> Find(uint32_t number) const;

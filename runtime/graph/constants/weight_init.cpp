@@ -4,7 +4,6 @@
 #include <cassert>
 #include <cstring>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -38,7 +37,7 @@ class WeightInit {
       begin = end;
     }
     for (uint32_t root : work_.persistent) {
-      inputs_.known.Add(numbers_.at(root), store_.Share(root));
+      inputs_.known.Add(numbers_[root], store_.Share(root));
     }
     DropPassing();
     return std::move(result_);
@@ -55,7 +54,7 @@ class WeightInit {
   void AdoptKnown() {
     numbers_ = inputs_.known.Identify(inputs_.plan);
     std::erase_if(work_.persistent, [&](uint32_t root) {
-      std::shared_ptr<TensorResource> resource = inputs_.known.Find(numbers_.at(root));
+      std::shared_ptr<TensorResource> resource = inputs_.known.Find(numbers_[root]);
       if (resource == nullptr) return false;
       if (resource->image) result_.initialized.insert(resource->image->handle());
       store_.Adopt(root, std::move(resource));
@@ -64,6 +63,7 @@ class WeightInit {
   }
 
   void FindLastUses() {
+    last_use_.resize(inputs_.plan.tensors.size());
     for (size_t i = 0; i < work_.dispatches.size(); ++i) {
       for (uint32_t tensor : work_.dispatches[i]->tensors) {
         if (tensor != kNoTensor) last_use_[Root(tensor)] = i;
@@ -164,7 +164,7 @@ class WeightInit {
         if (tensor == kNoTensor || passing_.Find(tensor) != nullptr) continue;
         const uint32_t root = Root(tensor);
         if (TensorAt(root).size == 0) continue;
-        const bool needed_later = last_use_.at(root) >= end;
+        const bool needed_later = last_use_[root] >= end;
         if (IsRaw(root)) {
           found.raw.insert(root);
         } else {
@@ -195,7 +195,7 @@ class WeightInit {
 
   Status Dispatches(size_t begin, size_t end, const TensorStore& batch) {
     std::vector<Dispatch> dispatches;
-    for (size_t i = begin; i < end; ++i) dispatches.push_back(*work_.dispatches[i]);
+    for (size_t i = begin; i < end; ++i) dispatches.push_back(Dispatch(*work_.dispatches[i]));
     const RecorderResources resources = ResourcesFor(batch);
     SPIRLOOM_TRY_ASSIGN(DescriptorSets sets,
                         MakeDescriptorSets(inputs_.device, dispatches, resources));
@@ -229,7 +229,8 @@ class WeightInit {
   // handles that may come up again as well.
   void DropPassing() {
     std::unordered_set<VkImage> stored;
-    for (const auto& [root, number] : numbers_) {
+    for (uint32_t root = 0; root < numbers_.size(); ++root) {
+      if (numbers_[root] == ConstantPool::kNoNumber) continue;
       const TensorResource* resource = store_.Find(root);
       if (resource != nullptr && resource->image) stored.insert(resource->image->handle());
     }
@@ -238,10 +239,10 @@ class WeightInit {
 
   const WeightInitInputs& inputs_;
   TensorStore& store_;
-  TensorStore passing_;                             // computed constants that a later batch needs
-  ConstantWork work_;                               // without what is known already
-  std::unordered_map<uint32_t, uint32_t> numbers_;  // of constants, in inputs_.known
-  std::unordered_map<uint32_t, size_t> last_use_;   // the last of them that binds the tensor
+  TensorStore passing_;            // computed constants that a later batch needs
+  ConstantWork work_;              // without what is known already
+  std::vector<uint32_t> numbers_;  // by tensor: of constants, in inputs_.known
+  std::vector<size_t> last_use_;   // by tensor: the last dispatch that binds it
   WeightInitResult result_;
 };
 

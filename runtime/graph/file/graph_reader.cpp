@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/text.h"
 #include "runtime/graph/file/node_reader.h"
@@ -106,7 +107,7 @@ class Reader {
 
   Status ReadOutputs() {
     std::set<std::string> names;
-    std::set<uint32_t> seen;
+    std::vector<bool> seen(graph_.tensors.size());
     for (size_t i = 0; i < CountOf(source_.outputs()); ++i) {
       SPIRLOOM_TRY_WHILE(ReadOutput(ElementAt(*source_.outputs(), i), names, seen),
                          {"reading output ", i});
@@ -115,9 +116,10 @@ class Reader {
   }
 
   // The same tensor may be returned twice; two tensors of one name may not.
-  Status ReadOutput(uint32_t tensor, std::set<std::string>& names, std::set<uint32_t>& seen) {
+  Status ReadOutput(uint32_t tensor, std::set<std::string>& names, std::vector<bool>& seen) {
     SPIRLOOM_TRY(CheckDefined(tensor));
-    if (seen.insert(tensor).second) SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
+    if (!seen[tensor]) SPIRLOOM_TRY(CheckInterfaceName(tensor, names));
+    seen[tensor] = true;
     graph_.outputs.push_back(tensor);
     return Status();
   }

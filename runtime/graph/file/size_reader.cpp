@@ -3,6 +3,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace spirloom::graph {
 namespace {
@@ -123,7 +124,7 @@ Status SizeReader::Read(const flatbuffers::Vector<uint32_t>* source,
 }
 
 Status CheckSymbolsOfInputs(const Graph& graph) {
-  std::set<uint32_t> found;
+  std::vector<bool> found(graph.symbols.size());
   for (uint32_t input : graph.inputs) {
     for (uint32_t size : graph.tensors[input].sizes) {
       if (size == kFixedSize) continue;
@@ -131,11 +132,11 @@ Status CheckSymbolsOfInputs(const Graph& graph) {
         return InvalidFile(
             {DescribeTensor(graph, input), " is an input, but its size is inferred."});
       }
-      if (const auto symbol = graph.sizes[size].AsSymbol()) found.insert(*symbol);
+      if (const auto symbol = graph.sizes[size].AsSymbol()) found[*symbol] = true;
     }
   }
   for (uint32_t i = 0; i < graph.symbols.size(); ++i) {
-    if (found.contains(i)) continue;
+    if (found[i]) continue;
     return InvalidFile(
         {"No dimension of an input is the symbol ", Quote(graph.symbols[i].name), "."});
   }

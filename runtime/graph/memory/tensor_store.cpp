@@ -1,9 +1,9 @@
 #include "runtime/graph/memory/tensor_store.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cassert>
-#include <map>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -120,15 +120,16 @@ Result<AllocatedBytes> TensorStore::Allocate(std::span<const TensorLifetime> ten
   if (!types) {
     return Error(StatusCode::kUnsupported, {"The device has no memory type for this use."});
   }
-  std::map<uint32_t, Pool> pools;
+  std::array<Pool, VK_MAX_MEMORY_TYPES> pools;
   for (size_t i = 0; i < all.tensors.size(); ++i) {
     Pool& pool = pools[(*types)[i]];
     pool.tensors.push_back(all.tensors[i]);
     pool.resources.push_back(all.resources[i]);
   }
   AllocatedBytes total;
-  for (const auto& [type, pool] : pools) {
-    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pool, type, arena));
+  for (uint32_t type = 0; type < pools.size(); ++type) {
+    if (pools[type].tensors.empty()) continue;
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes bytes, AllocatePool(pools[type], type, arena));
     total.planned += bytes.planned;
     total.naive += bytes.naive;
     total.live += bytes.live;

@@ -39,14 +39,14 @@ Result<std::shared_ptr<const vulkan::Buffer>> Staging(
 std::vector<HostTensor> MapTensors(const Plan& plan, const std::vector<uint32_t>& tensors,
                                    const graph::TensorStore& store,
                                    const std::shared_ptr<const vulkan::Buffer>& staging) {
-  std::vector<HostTensor> host;
+  std::vector<HostTensor> host(tensors.size());
   uint64_t offset = 0;
-  for (uint32_t index : tensors) {
-    const PlanTensor& tensor = plan.tensors[index];
-    HostTensor& mapped = host.emplace_back();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const PlanTensor& tensor = plan.tensors[tensors[i]];
+    HostTensor& mapped = host[i];
     mapped.size = static_cast<size_t>(tensor.size);
     if (tensor.size == 0) continue;
-    const vulkan::Buffer& buffer = *store.Find(index)->buffer;
+    const vulkan::Buffer& buffer = *store.Find(tensors[i])->buffer;
     assert(staging == nullptr || offset + tensor.size <= staging->size());
     mapped.data = staging ? staging->mapped() + offset : buffer.mapped();
     mapped.buffer = buffer.handle();

@@ -58,12 +58,12 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
   SPIRLOOM_TRY_ASSIGN(Recording greatest, Record(*state, graph));
   greatest.sizes = graph::GreatestValues(graph.symbols);
   state->recordings.push_front(std::move(greatest));
-  for (uint32_t tensor : graph.states) {
-    std::vector<std::byte>& initial = state->initial_states.emplace_back();
-    const int32_t constant = graph.tensors[tensor].initial;
+  state->initial_states = std::vector<std::vector<std::byte>>(graph.states.size());
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    const int32_t constant = graph.tensors[graph.states[i]].initial;
     if (constant < 0) continue;
     const std::span<const std::byte> bytes = graph.constants[static_cast<size_t>(constant)];
-    initial.assign(bytes.begin(), bytes.end());
+    state->initial_states[i].assign(bytes.begin(), bytes.end());
   }
   return state;
 }

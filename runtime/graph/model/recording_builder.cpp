@@ -1,7 +1,7 @@
 // How a graph becomes a recording.
 #include <cassert>
 #include <chrono>
-#include <unordered_map>
+#include <cstdint>
 #include <utility>
 
 #include "runtime/graph/constants/weight_init.h"
@@ -118,7 +118,7 @@ class RecordingBuilder {
 
   // Places the tensors that live from one dispatch to another.
   Status AllocateActivations() {
-    std::unordered_map<uint32_t, size_t> position;
+    std::vector<size_t> position(plan_.tensors.size(), SIZE_MAX);  // in `lifetimes`, by tensor
     std::vector<graph::TensorLifetime> lifetimes;
     for (size_t step = 0; step < run_.size(); ++step) {
       for (uint32_t tensor : run_[step].tensors) {
@@ -126,9 +126,11 @@ class RecordingBuilder {
         const uint32_t root = plan_.Root(tensor);
         if (!plan_.tensors[root].is_temporary()) continue;
         const auto now = static_cast<uint32_t>(step);
-        auto [found, added] = position.emplace(root, lifetimes.size());
-        if (added) lifetimes.push_back({root, now, now});
-        lifetimes[found->second].last = now;
+        if (position[root] == SIZE_MAX) {
+          position[root] = lifetimes.size();
+          lifetimes.push_back({root, now, now});
+        }
+        lifetimes[position[root]].last = now;
       }
     }
     SPIRLOOM_TRY_ASSIGN(const graph::AllocatedBytes bytes,

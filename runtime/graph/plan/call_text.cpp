@@ -1,6 +1,7 @@
 #include "runtime/graph/plan/call_text.h"
 
 #include <charconv>
+#include <span>
 
 #include "runtime/base/text.h"
 
@@ -17,9 +18,12 @@ std::string JoinAs(const List& list, const char* separator, Text text) {
   return joined;
 }
 
-template <typename Ints>
-std::string IntsText(const Ints& ints) {
-  return Concat({"[", JoinAs(ints, ",", [](int64_t value) { return std::to_string(value); }), "]"});
+std::string NumbersText(std::span<const int64_t> numbers) {
+  return JoinAs(numbers, ",", [](int64_t value) { return std::to_string(value); });
+}
+
+std::string IntsText(std::span<const int64_t> ints) {
+  return Concat({"[", NumbersText(ints), "]"});
 }
 
 std::string TensorText(const PlanTensor& tensor) {
@@ -59,7 +63,7 @@ std::string ArgText(const Arg& arg, const std::deque<PlanTensor>& tensors) {
       return Concat({"[", JoinAs(arg.tensors, ", ", tensor), "]"});
     case ArgKind::kInt:
     case ArgKind::kBool:
-      return JoinAs(arg.ints, ",", [](int64_t value) { return std::to_string(value); });
+      return NumbersText(arg.ints);
     case ArgKind::kInts:
       return IntsText(arg.ints);
     case ArgKind::kFloat:

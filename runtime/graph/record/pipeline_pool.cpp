@@ -9,11 +9,11 @@ Result<std::vector<SharedPipeline>> PipelinePool::Get(const vulkan::Device& devi
                                                       vulkan::LayoutCache& layouts,
                                                       VkPipelineCache cache,
                                                       std::span<const vulkan::PipelineDesc> descs) {
-  std::vector<SharedPipeline> pipelines;
+  std::vector<SharedPipeline> pipelines(descs.size());
   std::vector<vulkan::PipelineDesc> missing;
-  for (const vulkan::PipelineDesc& desc : descs) {
-    pipelines.push_back(pipelines_[KeyOf(desc)].lock());
-    if (pipelines.back() == nullptr) missing.push_back(desc);
+  for (size_t i = 0; i < descs.size(); ++i) {
+    pipelines[i] = pipelines_[KeyOf(descs[i])].lock();
+    if (pipelines[i] == nullptr) missing.push_back(vulkan::PipelineDesc(descs[i]));
   }
   SPIRLOOM_TRY_ASSIGN(std::vector<vulkan::ComputePipeline> created,
                       vulkan::CreatePipelines(device, layouts, cache, missing));
