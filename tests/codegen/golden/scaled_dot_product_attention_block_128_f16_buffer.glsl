@@ -1,0 +1,367 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+shared vec4 tile[16 * 33];  // [key][column / 4], of key, then of value; one more, so that keys lie in different banks
+shared vec4 scores[32 * 5];  // [row][key / 4], likewise
+
+float greatest_in(vec4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int quad = lane / 4;
+  int part = lane % 4;
+  int batch = workgroup_number();
+  int first_query = take(batch, (queries + 31) / 32) * 32;
+  bool inside = batch * queries < rows;
+  if (!inside) batch = 0;
+  int first_key = divide(batch, sharing) * keys;
+  int outer = batch;
+  int head = take(outer, heads);
+  int end = is_causal != 0 ? min(first_query + 32, keys) : keys;
+  float factor = scale != 0.0 ? scale : inversesqrt(float(depth));
+  int q0 = min(first_query + quad + 0, queries - 1);
+  int row0 = (batch * queries + q0) * (depth / 4);
+  int mask_row0 = outer * mask_steps[0] + head * mask_steps[1] + q0 * mask_steps[2];
+  int seen0 = is_causal != 0 ? min(q0 + 1, keys) : keys;
+  float top0 = -INF;
+  float sum0 = 0.0;
+  vec4 total0_0 = vec4(0.0);
+  vec4 total0_1 = vec4(0.0);
+  vec4 total0_2 = vec4(0.0);
+  vec4 total0_3 = vec4(0.0);
+  vec4 total0_4 = vec4(0.0);
+  vec4 total0_5 = vec4(0.0);
+  vec4 total0_6 = vec4(0.0);
+  vec4 total0_7 = vec4(0.0);
+  int q1 = min(first_query + quad + 16, queries - 1);
+  int row1 = (batch * queries + q1) * (depth / 4);
+  int mask_row1 = outer * mask_steps[0] + head * mask_steps[1] + q1 * mask_steps[2];
+  int seen1 = is_causal != 0 ? min(q1 + 1, keys) : keys;
+  float top1 = -INF;
+  float sum1 = 0.0;
+  vec4 total1_0 = vec4(0.0);
+  vec4 total1_1 = vec4(0.0);
+  vec4 total1_2 = vec4(0.0);
+  vec4 total1_3 = vec4(0.0);
+  vec4 total1_4 = vec4(0.0);
+  vec4 total1_5 = vec4(0.0);
+  vec4 total1_6 = vec4(0.0);
+  vec4 total1_7 = vec4(0.0);
+  // What this invocation loads of a block: of each row 32 fours, those beyond its end from there.
+  int key0 = (lane + 0) / 32;
+  vec4 next0 = key_at4((first_key + min(key0, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key1 = (lane + 64) / 32;
+  vec4 next1 = key_at4((first_key + min(key1, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key2 = (lane + 128) / 32;
+  vec4 next2 = key_at4((first_key + min(key2, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key3 = (lane + 192) / 32;
+  vec4 next3 = key_at4((first_key + min(key3, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key4 = (lane + 256) / 32;
+  vec4 next4 = key_at4((first_key + min(key4, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key5 = (lane + 320) / 32;
+  vec4 next5 = key_at4((first_key + min(key5, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key6 = (lane + 384) / 32;
+  vec4 next6 = key_at4((first_key + min(key6, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  int key7 = (lane + 448) / 32;
+  vec4 next7 = key_at4((first_key + min(key7, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  for (int begin = 0; begin < end; begin += 16) {
+    barrier();
+    tile[key0 * 33 + lane % 32] = next0;
+    tile[key1 * 33 + lane % 32] = next1;
+    tile[key2 * 33 + lane % 32] = next2;
+    tile[key3 * 33 + lane % 32] = next3;
+    tile[key4 * 33 + lane % 32] = next4;
+    tile[key5 * 33 + lane % 32] = next5;
+    tile[key6 * 33 + lane % 32] = next6;
+    tile[key7 * 33 + lane % 32] = next7;
+    barrier();
+    next0 = value_at4((first_key + min(begin + key0, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key0 >= keys) next0 = vec4(0.0);
+    next1 = value_at4((first_key + min(begin + key1, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key1 >= keys) next1 = vec4(0.0);
+    next2 = value_at4((first_key + min(begin + key2, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key2 >= keys) next2 = vec4(0.0);
+    next3 = value_at4((first_key + min(begin + key3, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key3 >= keys) next3 = vec4(0.0);
+    next4 = value_at4((first_key + min(begin + key4, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key4 >= keys) next4 = vec4(0.0);
+    next5 = value_at4((first_key + min(begin + key5, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key5 >= keys) next5 = vec4(0.0);
+    next6 = value_at4((first_key + min(begin + key6, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key6 >= keys) next6 = vec4(0.0);
+    next7 = value_at4((first_key + min(begin + key7, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    if (begin + key7 >= keys) next7 = vec4(0.0);
+    vec4 score0 = vec4(0.0);
+    vec4 score1 = vec4(0.0);
+    for (int d = 0; d < depth / 4; d++) {
+      vec4 query0 = query_at4(row0 + d);
+      vec4 query1 = query_at4(row1 + d);
+      vec4 key0_d = tile[(part * 4 + 0) * 33 + d];
+      score0[0] += dot(query0, key0_d);
+      score1[0] += dot(query1, key0_d);
+      vec4 key1_d = tile[(part * 4 + 1) * 33 + d];
+      score0[1] += dot(query0, key1_d);
+      score1[1] += dot(query1, key1_d);
+      vec4 key2_d = tile[(part * 4 + 2) * 33 + d];
+      score0[2] += dot(query0, key2_d);
+      score1[2] += dot(query1, key2_d);
+      vec4 key3_d = tile[(part * 4 + 3) * 33 + d];
+      score0[3] += dot(query0, key3_d);
+      score1[3] += dot(query1, key3_d);
+    }
+    for (int k = 0; k < 4; k++) {
+      int at = begin + part * 4 + k;
+      float s = score0[k] * factor + (has_mask != 0 ? attn_mask_at(mask_row0 + min(at, keys - 1) * mask_steps[3]) : 0.0);
+      score0[k] = at < seen0 ? s : -INF;
+    }
+    scores[(quad + 0) * 5 + part] = score0;
+    for (int k = 0; k < 4; k++) {
+      int at = begin + part * 4 + k;
+      float s = score1[k] * factor + (has_mask != 0 ? attn_mask_at(mask_row1 + min(at, keys - 1) * mask_steps[3]) : 0.0);
+      score1[k] = at < seen1 ? s : -INF;
+    }
+    scores[(quad + 16) * 5 + part] = score1;
+    barrier();
+    tile[key0 * 33 + lane % 32] = next0;
+    next0 = key_at4((first_key + min(begin + 16 + key0, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key1 * 33 + lane % 32] = next1;
+    next1 = key_at4((first_key + min(begin + 16 + key1, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key2 * 33 + lane % 32] = next2;
+    next2 = key_at4((first_key + min(begin + 16 + key2, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key3 * 33 + lane % 32] = next3;
+    next3 = key_at4((first_key + min(begin + 16 + key3, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key4 * 33 + lane % 32] = next4;
+    next4 = key_at4((first_key + min(begin + 16 + key4, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key5 * 33 + lane % 32] = next5;
+    next5 = key_at4((first_key + min(begin + 16 + key5, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key6 * 33 + lane % 32] = next6;
+    next6 = key_at4((first_key + min(begin + 16 + key6, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    tile[key7 * 33 + lane % 32] = next7;
+    next7 = key_at4((first_key + min(begin + 16 + key7, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    barrier();
+    float next_top0 = top0;
+    for (int c = 0; c < 4; c++) next_top0 = max(next_top0, greatest_in(scores[(quad + 0) * 5 + c]));
+    // Nothing but masked keys so far: any finite number will do.
+    float base0 = next_top0 == -INF ? 0.0 : next_top0;
+    float shrink0 = exp(top0 - base0);
+    top0 = next_top0;
+    sum0 *= shrink0;
+    total0_0 *= shrink0;
+    total0_1 *= shrink0;
+    total0_2 *= shrink0;
+    total0_3 *= shrink0;
+    total0_4 *= shrink0;
+    total0_5 *= shrink0;
+    total0_6 *= shrink0;
+    total0_7 *= shrink0;
+    float next_top1 = top1;
+    for (int c = 0; c < 4; c++) next_top1 = max(next_top1, greatest_in(scores[(quad + 16) * 5 + c]));
+    // Nothing but masked keys so far: any finite number will do.
+    float base1 = next_top1 == -INF ? 0.0 : next_top1;
+    float shrink1 = exp(top1 - base1);
+    top1 = next_top1;
+    sum1 *= shrink1;
+    total1_0 *= shrink1;
+    total1_1 *= shrink1;
+    total1_2 *= shrink1;
+    total1_3 *= shrink1;
+    total1_4 *= shrink1;
+    total1_5 *= shrink1;
+    total1_6 *= shrink1;
+    total1_7 *= shrink1;
+    for (int c = 0; c < 4; c++) {
+      vec4 weights0 = exp(scores[(quad + 0) * 5 + c] - base0);
+      sum0 += dot(weights0, vec4(1.0));
+      vec4 weights1 = exp(scores[(quad + 16) * 5 + c] - base1);
+      sum1 += dot(weights1, vec4(1.0));
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 0];
+        total0_0 += weights0[0] * v;
+        total1_0 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 4];
+        total0_1 += weights0[0] * v;
+        total1_1 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 8];
+        total0_2 += weights0[0] * v;
+        total1_2 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 12];
+        total0_3 += weights0[0] * v;
+        total1_3 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 16];
+        total0_4 += weights0[0] * v;
+        total1_4 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 20];
+        total0_5 += weights0[0] * v;
+        total1_5 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 24];
+        total0_6 += weights0[0] * v;
+        total1_6 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 28];
+        total0_7 += weights0[0] * v;
+        total1_7 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 0];
+        total0_0 += weights0[1] * v;
+        total1_0 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 4];
+        total0_1 += weights0[1] * v;
+        total1_1 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 8];
+        total0_2 += weights0[1] * v;
+        total1_2 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 12];
+        total0_3 += weights0[1] * v;
+        total1_3 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 16];
+        total0_4 += weights0[1] * v;
+        total1_4 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 20];
+        total0_5 += weights0[1] * v;
+        total1_5 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 24];
+        total0_6 += weights0[1] * v;
+        total1_6 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 28];
+        total0_7 += weights0[1] * v;
+        total1_7 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 0];
+        total0_0 += weights0[2] * v;
+        total1_0 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 4];
+        total0_1 += weights0[2] * v;
+        total1_1 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 8];
+        total0_2 += weights0[2] * v;
+        total1_2 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 12];
+        total0_3 += weights0[2] * v;
+        total1_3 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 16];
+        total0_4 += weights0[2] * v;
+        total1_4 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 20];
+        total0_5 += weights0[2] * v;
+        total1_5 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 24];
+        total0_6 += weights0[2] * v;
+        total1_6 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 28];
+        total0_7 += weights0[2] * v;
+        total1_7 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 0];
+        total0_0 += weights0[3] * v;
+        total1_0 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 4];
+        total0_1 += weights0[3] * v;
+        total1_1 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 8];
+        total0_2 += weights0[3] * v;
+        total1_2 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 12];
+        total0_3 += weights0[3] * v;
+        total1_3 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 16];
+        total0_4 += weights0[3] * v;
+        total1_4 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 20];
+        total0_5 += weights0[3] * v;
+        total1_5 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 24];
+        total0_6 += weights0[3] * v;
+        total1_6 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 28];
+        total0_7 += weights0[3] * v;
+        total1_7 += weights1[3] * v;
+      }
+    }
+  }
+  if (!inside) return;
+  // The greatest score alone adds 1 to the sum, which is 0 only where every key is masked: then so is y.
+  if (first_query + quad + 0 < queries) {
+    int at = (batch * queries + q0) * (width / 4) + part;
+    float inverse = 1.0 / (sum0 == 0.0 ? 1.0 : sum0);
+    if (part + 0 < width / 4) y_put4(at + 0, total0_0 * inverse);
+    if (part + 4 < width / 4) y_put4(at + 4, total0_1 * inverse);
+    if (part + 8 < width / 4) y_put4(at + 8, total0_2 * inverse);
+    if (part + 12 < width / 4) y_put4(at + 12, total0_3 * inverse);
+    if (part + 16 < width / 4) y_put4(at + 16, total0_4 * inverse);
+    if (part + 20 < width / 4) y_put4(at + 20, total0_5 * inverse);
+    if (part + 24 < width / 4) y_put4(at + 24, total0_6 * inverse);
+    if (part + 28 < width / 4) y_put4(at + 28, total0_7 * inverse);
+  }
+  if (first_query + quad + 16 < queries) {
+    int at = (batch * queries + q1) * (width / 4) + part;
+    float inverse = 1.0 / (sum1 == 0.0 ? 1.0 : sum1);
+    if (part + 0 < width / 4) y_put4(at + 0, total1_0 * inverse);
+    if (part + 4 < width / 4) y_put4(at + 4, total1_1 * inverse);
+    if (part + 8 < width / 4) y_put4(at + 8, total1_2 * inverse);
+    if (part + 12 < width / 4) y_put4(at + 12, total1_3 * inverse);
+    if (part + 16 < width / 4) y_put4(at + 16, total1_4 * inverse);
+    if (part + 20 < width / 4) y_put4(at + 20, total1_5 * inverse);
+    if (part + 24 < width / 4) y_put4(at + 24, total1_6 * inverse);
+    if (part + 28 < width / 4) y_put4(at + 28, total1_7 * inverse);
+  }
+}
