@@ -87,84 +87,112 @@ def _read_field(data: bytes, position: int, field: Field) -> object:
     if isinstance(field, Vector):
         return data[start : start + count * field.size]
     if isinstance(field, String):
-        return _text(data[start : start + count])
+        return text_of(data[start : start + count])
     rows = range(start, start + 4 * count, 4)
     return [_read_table(data, _follow(data, row), field.fields) for row in rows]
 
 
-def _text(data: bytes) -> str:
+def text_of(data: bytes) -> str:
+    """The string that these bytes are."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise MalformedBuffer(f"the string {data!r} is not UTF-8") from error
 
 
-class _Verifier:
-    def __init__(self, data: bytes, budget: int) -> None:
-        self._data = data
+class CheckedBuffer:
+    """A buffer of which nothing is read that lies outside it, and no more than `budget` allows."""
+
+    def __init__(self, data: bytes | memoryview, budget: int) -> None:
+        self.data = data
         self._budget = budget
 
-    def table(self, offset_at: int, fields: Mapping[int, Field]) -> None:
-        """Checks the table that the offset stored at `offset_at` leads to."""
-        self._spend(1)
-        position = self._follow(offset_at)
-        vtable = position - self._read("<i", position)
-        vtable_size = self._read("<H", vtable)
-        table_size = self._read("<H", vtable + 2)
+    def table_at(self, offset_at: int) -> Table:
+        """The table that the offset stored at `offset_at` leads to."""
+        position = self.follow(offset_at)
+        vtable = position - self.number("<i", position)
+        vtable_size, size = self.number("<H", vtable), self.number("<H", vtable + 2)
         if vtable_size < 4 or vtable_size % 2:
             raise MalformedBuffer(f"the vtable at byte {vtable} has size {vtable_size}")
-        self._require(vtable, vtable_size)
-        self._require(position, table_size)
+        self.require(vtable, vtable_size)
+        self.require(position, size)
+        return Table(self, position, size, vtable, vtable_size)
+
+    def items(self, offset_at: int, item_size: int) -> tuple[int, int]:
+        """The first byte and the number of items of a vector."""
+        position = self.follow(offset_at)
+        count = self.number("<I", position)
+        self.spend(count * item_size)
+        self.require(position + 4, count * item_size)
+        return position + 4, count
+
+    def follow(self, offset_at: int) -> int:
+        """Where the offset stored at `offset_at` leads."""
+        offset: int = self.number("<I", offset_at)
+        if offset == 0:
+            raise MalformedBuffer(f"the offset at byte {offset_at} is zero")
+        return offset_at + offset
+
+    def number(self, form: str, position: int) -> Any:
+        """The number of the struct format `form` there."""
+        self.require(position, struct.calcsize(form))
+        return struct.unpack_from(form, self.data, position)[0]
+
+    def require(self, position: int, size: int) -> None:
+        """Fails unless these bytes are the buffer's."""
+        if position < 0 or position + size > len(self.data):
+            raise MalformedBuffer(
+                f"bytes {position} to {position + size} lie outside its {len(self.data)} bytes"
+            )
+
+    def spend(self, amount: int) -> None:
+        """Counts what is visited."""
+        self._budget -= amount
+        if self._budget < 0:
+            raise MalformedBuffer("parts of the buffer are used more than once")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where a table and its vtable lie, and their sizes."""
+
+    buffer: CheckedBuffer
+    position: int
+    size: int
+    vtable: int
+    vtable_size: int
+
+    def field(self, number: int, size: int) -> int:
+        """Where the field of `size` bytes lies; 0 if the table does not have it."""
+        entry = 4 + 2 * number
+        here = entry + 2 <= self.vtable_size
+        offset: int = self.buffer.number("<H", self.vtable + entry) if here else 0
+        if offset == 0:
+            return 0
+        if offset < 4 or offset + size > self.size:
+            raise MalformedBuffer(f"field {number} lies outside the table at byte {self.position}")
+        return self.position + offset
+
+
+class _Verifier(CheckedBuffer):
+    def table(self, offset_at: int, fields: Mapping[int, Field]) -> None:
+        """Checks the table that the offset stored at `offset_at` leads to."""
+        self.spend(1)
+        table = self.table_at(offset_at)
         for number, field in fields.items():
-            if 4 + 2 * number + 2 > vtable_size:
-                continue
-            offset = self._read("<H", vtable + 4 + 2 * number)
-            if offset == 0:
-                continue
-            size = field.size if isinstance(field, Scalar) else 4
-            if offset < 4 or offset + size > table_size:
-                raise MalformedBuffer(f"field {number} lies outside the table at byte {position}")
-            self._field(position + offset, field)
+            at = table.field(number, field.size if isinstance(field, Scalar) else 4)
+            if at:
+                self._field(at, field)
 
     def _field(self, position: int, field: Field) -> None:
         match field:
             case Scalar():
                 pass
             case String():
-                self._vector(position, 1)
+                self.items(position, 1)
             case Vector(size):
-                self._vector(position, size)
+                self.items(position, size)
             case Tables(fields):
-                start, count = self._vector(position, 4)
+                start, count = self.items(position, 4)
                 for i in range(count):
                     self.table(start + 4 * i, fields)
-
-    def _vector(self, offset_at: int, item_size: int) -> tuple[int, int]:
-        """The first byte and the number of items of a vector within the buffer."""
-        position = self._follow(offset_at)
-        count = self._read("<I", position)
-        self._spend(count * item_size)
-        self._require(position + 4, count * item_size)
-        return position + 4, count
-
-    def _follow(self, offset_at: int) -> int:
-        offset: int = self._read("<I", offset_at)
-        if offset == 0:
-            raise MalformedBuffer(f"the offset at byte {offset_at} is zero")
-        return offset_at + offset
-
-    def _read(self, form: str, position: int) -> int:
-        self._require(position, struct.calcsize(form))
-        value: int = struct.unpack_from(form, self._data, position)[0]
-        return value
-
-    def _require(self, position: int, size: int) -> None:
-        if position < 0 or position + size > len(self._data):
-            raise MalformedBuffer(
-                f"bytes {position} to {position + size} lie outside its {len(self._data)} bytes"
-            )
-
-    def _spend(self, amount: int) -> None:
-        self._budget -= amount
-        if self._budget < 0:
-            raise MalformedBuffer("parts of the buffer are used more than once")
