@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,7 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import kernels, load, memory, networks, toolchain
-from benchmarks.context import ROOT, BenchmarkFailed, Context
+from benchmarks.context import ROOT, BenchmarkFailed, Context, run
+from benchmarks.gpu import page as gpu_page
+from benchmarks.gpu.bundle import make_bundle
+from benchmarks.gpu.networks import NETWORKS
 from benchmarks.machine import LOADED, Usage, describe, others_now
 from benchmarks.peers import ncnn_model
 from benchmarks.performance import files, read_results
@@ -29,7 +33,7 @@ TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "load": load.measure,
     "memory": memory.measure,
 }
-TOOLCHAIN, ALL, PAGES = "toolchain", "all", "pages"
+TOOLCHAIN, GPU, ALL, PAGES = "toolchain", "gpu", "all", "pages"
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -37,7 +41,8 @@ def parse_arguments() -> argparse.Namespace:
         prog="./dev bench", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("topics", nargs="*", default=[ALL], metavar="TOPIC",
-                        help=f"{', '.join((TOOLCHAIN, *TOPICS))} or all (the default)")  # fmt: skip
+                        help=f"{', '.join((TOOLCHAIN, *TOPICS, GPU))} or all (the default): "
+                             f"all but {GPU}")  # fmt: skip
     parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")
     parser.add_argument("--ncnn", action="store_true", help="time ncnn too; takes it from PyPI")
     parser.add_argument("--loaded", action="store_true", help="measure on a busy machine as well")
@@ -46,9 +51,11 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT, metavar="DIR",
                         help="write below DIR instead of the repository")  # fmt: skip
     arguments = parser.parse_args()
-    unknown = [t for t in arguments.topics if t not in (*TOPICS, TOOLCHAIN, ALL, PAGES)]
+    unknown = [t for t in arguments.topics if t not in (*TOPICS, TOOLCHAIN, GPU, ALL, PAGES)]
     if unknown:
-        parser.error(f"unknown topic '{unknown[0]}'; there are: {', '.join(TOPICS)}, {TOOLCHAIN}")
+        parser.error(
+            f"unknown topic '{unknown[0]}'; there are: {', '.join(TOPICS)}, {TOOLCHAIN}, {GPU}"
+        )
     if arguments.quick and arguments.out == ROOT:
         parser.error("--quick measures nothing to keep; say with --out where it may write")
     return arguments
@@ -88,6 +95,18 @@ def measure(topic: str, context: Context) -> dict[str, Any]:
     return {"machine": describe(), "times": context.times, "others": round(others, 3)} | results
 
 
+def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
+    """Runs, on the device at hand, what `./dev bundle` takes elsewhere."""
+    print(f"== {GPU}", flush=True)
+    networks = NETWORKS[:1] if arguments.quick else NETWORKS
+    make_bundle(arguments.build.resolve(), folder, networks)
+    out = folder / "gpu.json"
+    run([sys.executable, folder / "bench.py", "--out", out, "--times", str(arguments.times)])
+    found = json.loads(out.read_text(encoding="utf-8"))
+    name = re.sub("[^a-z0-9]+", "-", found["ceilings"]["device"].lower()).strip("-")
+    write(arguments.out / "benchmarks" / "results" / f"gpu-{name}.json", out.read_text())
+
+
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -106,7 +125,11 @@ def main() -> int:
         for topic in (t for t in named if t in TOPICS):
             found = json.dumps(measure(topic, context), indent=1)
             write(arguments.out / "benchmarks" / "results" / f"{topic}.json", found + "\n")
-    for path, text in files(read_results(arguments.out / "benchmarks" / "results")).items():
+        if GPU in named:
+            measure_gpu(arguments, Path(scratch) / "bundle")
+    folder = arguments.out / "benchmarks" / "results"
+    pages = files(read_results(folder)) | gpu_page.files(gpu_page.read_results(folder))
+    for path, text in pages.items():
         write(arguments.out / path, text)
         print(f"written: {arguments.out / path}")
     return 0

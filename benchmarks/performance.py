@@ -24,7 +24,7 @@ INTRODUCTION = """\
     ./dev bench networks --ncnn     # beside ncnn, which it takes from PyPI into .venv-ncnn
 
 This page and its pictures are made from the figures in `benchmarks/results/` (a test compares
-them). First come ceilings, by operators of their own (`benchmarks/probes/`), so that figures can be
+them). First come ceilings, by operators of their own (`tools/ceilings/`), so that figures can be
 compared between machines; a figure is the least of several processes that take turns, and CPU time
 stands beside it, which other work on the machine disturbs less. A busy machine is refused
 (`--loaded` measures all the same, and the page says so).

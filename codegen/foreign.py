@@ -10,14 +10,16 @@ from codegen.expr.types import Value
 from codegen.fields import Fields, as_int, as_mapping, as_scalar, as_sequence
 from codegen.op import Op
 from codegen.signature import Signature, scalar_value
-from codegen.spec import ArgType, DTypeOf, Exactly, ForeignName, Place, ShapeOf
+from codegen.spec import Arg, ArgType, DTypeOf, Exactly, ForeignName, Place, ShapeOf
 from codegen.yaml_reader import Entry, Mapping, Node, Scalar, Sequence
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _OF_TENSOR = re.compile(r"(?P<tensor>\w+)\.(?:(?P<dtype>dtype)|shape(?:\[(?P<first>\d):\])?)")
 _INT = re.compile(r"[-+]?\d{1,18}")
 _FLOAT = re.compile(r"[-+]?\d+\.\d*(e[-+]?\d+)?")
+_PART = re.compile(r"(?P<part>[1-9]) of (?P<parts>[2-9])")
 _MAX_RANK = 8
+_MAX_RESULT = 8
 
 
 def load_foreign_names(
@@ -44,19 +46,25 @@ def _load(item: Node, signature: Signature) -> ForeignName:
         raise SpecError.at(item.position, "An item of 'executorch' has one name.")
     key, value = entries[0].key, entries[0].value
     settings: tuple[Entry, ...] = ()
-    rank = None
+    rank, (part, parts) = None, (0, 1)
+    result: int | str = 0
     if isinstance(value, Sequence):
         args = value
     else:
-        inner = Fields.of(value, f"'{key.text}'", ("args", "set", "rank"))
+        inner = Fields.of(value, f"'{key.text}'", ("args", "set", "rank", "part", "result"))
         args = as_sequence(inner.need("args"), "'args'")
         settings = inner.entries("set")
         rank = _rank(inner.get("rank"))
+        part, parts = _part(inner.get("part"))
+        result = _result(inner.get("result"), signature)
     reader = _Reader(signature)
     bound = tuple(reader.place(node) for node in args.items)
     values = tuple((reader.target(e.key), reader.setting(e.key, e.value)) for e in settings)
     reader.check_complete(key)
-    return ForeignName(_checked_name(key), key.position, bound, values, rank)
+    if isinstance(result, str) and result not in bound:
+        raise SpecError.at(key.position, f"'{key.text}' changes '{result}', which no place gives.")
+    name = _checked_name(key)
+    return ForeignName(name, key.position, bound, values, rank, part, parts, result)
 
 
 def _rank(node: Node | None) -> int | None:
@@ -66,6 +74,33 @@ def _rank(node: Node | None) -> int | None:
     if not 0 <= rank <= _MAX_RANK:
         raise SpecError.at(node.position, f"Rank {rank} is not one of 0 to {_MAX_RANK}.")
     return rank
+
+
+def _result(node: Node | None, signature: Signature) -> int | str:
+    """The number of a result, or the arg that a call changes."""
+    if node is None:
+        return 0
+    scalar = as_scalar(node, "'result'")
+    if scalar.text.isdecimal() and int(scalar.text) <= _MAX_RESULT:
+        return int(scalar.text)
+    tensors = [arg.name for arg in signature.args if arg.type is ArgType.TENSOR]
+    if scalar.text not in tensors or len(signature.outputs) != 1:
+        message = f"Result '{scalar.text}' is neither one of 0 to {_MAX_RESULT} nor a tensor that "
+        message += f"the op's one output may replace: {one_of(tensors)}."
+        raise SpecError.at(scalar.position, message)
+    return scalar.text
+
+
+def _part(node: Node | None) -> tuple[int, int]:
+    """Which part of how many, counted from 0."""
+    if node is None:
+        return 0, 1
+    scalar = as_scalar(node, "'part'")
+    match = _PART.fullmatch(scalar.text)
+    if match is None or int(match["part"]) > int(match["parts"]):
+        message = f"Part '{scalar.text}' is not one like 1 of 3."
+        raise SpecError.at(scalar.position, message)
+    return int(match["part"]) - 1, int(match["parts"])
 
 
 def _checked_name(scalar: Scalar) -> str:
@@ -118,8 +153,7 @@ class _Reader:
         match = _OF_TENSOR.fullmatch(scalar.text)
         if match is None:
             if arg.type.is_tensor:
-                message = f"A tensor is no value; leave '{arg.name}' to the call."
-                raise SpecError.at(scalar.position, message)
+                return _tensor_number(arg, scalar)
             return scalar_value(arg, scalar)
         self._check_tensor(match["tensor"], scalar)
         wanted = ArgType.STR if match["dtype"] else ArgType.INTS
@@ -145,6 +179,16 @@ class _Reader:
             raise SpecError.at(scalar.position, message)
 
 
+def _tensor_number(arg: Arg, scalar: Scalar) -> Value:
+    """The one number of a tensor whose dtype the spec fixes."""
+    literal = _literal(scalar)
+    value = None if literal is None else literal.value
+    if arg.dtype is None or isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"A tensor is no value; leave '{arg.name}' to the call."
+        raise SpecError.at(scalar.position, message)
+    return value
+
+
 def _literal(scalar: Scalar) -> Exactly | None:
     """The value that an argument must have; None: it is a name."""
     if scalar.quoted:
@@ -157,7 +201,8 @@ def _literal(scalar: Scalar) -> Exactly | None:
 
 
 def check_foreign_names(ops: Iterable[Op]) -> None:
-    """No two specs serve one call. Of entries of one spec the first that fits counts."""
+    """No two specs serve one call or part of one, and of a name's parts none is missing. Of entries
+    of one spec the first that fits counts."""
     errors = ErrorList()
     known: dict[str, list[ForeignName]] = {}
     for op in ops:
@@ -166,6 +211,9 @@ def check_foreign_names(ops: Iterable[Op]) -> None:
                 _check_apart(foreign, known.get(foreign.name, ()))
         for foreign in op.foreign:
             known.setdefault(foreign.name, []).append(foreign)
+    for entries in known.values():
+        with errors:
+            _check_whole(entries)
     errors.raise_any()
 
 
@@ -175,3 +223,12 @@ def _check_apart(foreign: ForeignName, others: Iterable[ForeignName]) -> None:
             message = f"ExecuTorch's '{foreign.name}' is served by {other.position} as well; "
             message += "give both a 'rank', or at one place values, that tell them apart."
             raise SpecError.at(foreign.position, message)
+
+
+def _check_whole(entries: list[ForeignName]) -> None:
+    first = entries[0]
+    missing = set(range(first.parts)) - {each.part for each in entries}
+    if missing:
+        message = f"ExecuTorch's '{first.name}' has {first.parts} parts, and no spec is "
+        message += f"part {min(missing) + 1}."
+        raise SpecError.at(first.position, message)

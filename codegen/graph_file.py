@@ -48,7 +48,8 @@ _SYMBOL = Tables({0: String(), 1: Scalar(8), 2: Scalar(8)})
 _SIZE_TERM = Tables({0: Scalar(8), 1: Vector(4)})
 _STATE = Tables({0: Scalar(4), 1: Scalar(4), 2: Scalar(4)})
 _SIZE_EXPR = Tables({0: _SIZE_TERM, 1: Scalar(8)})
-GRAPH_FIELDS: dict[int, Field] = {
+_ATTACHMENT = Tables({0: String(), 1: Vector(1)})
+_METHOD_FIELDS: dict[int, Field] = {
     0: Scalar(4),
     1: _TENSOR,
     2: Vector(16),
@@ -61,7 +62,10 @@ GRAPH_FIELDS: dict[int, Field] = {
     9: _SIZE_EXPR,
     10: Vector(1),
     11: _STATE,
+    12: String(),
+    14: _ATTACHMENT,
 }
+GRAPH_FIELDS: dict[int, Field] = {**_METHOD_FIELDS, 13: Tables(_METHOD_FIELDS)}
 
 _DTYPES: list[DType] = list(DType)
 _STORAGES = {0: None} | {storage.code: storage for storage in Storage}
@@ -78,7 +82,7 @@ class Call:
 
 
 def read_calls(path: Path) -> list[Call]:
-    """The calls of a graph file; where its sizes vary, at several of them.
+    """The calls of a graph file, of all its methods; where sizes vary, at several of them.
 
     Raises MalformedBuffer for a damaged one, OSError.
     """
@@ -93,10 +97,11 @@ def read_calls(path: Path) -> list[Call]:
     root = read(buffer, 4, GRAPH_FIELDS)
     if root.get(0, 0) != VERSION:
         raise MalformedBuffer(f"its version is {root.get(0, 0)}, not {VERSION}")
-    sizes = GraphSizes(root)
     calls: dict[Call, None] = {}
-    for point in sizes.points():
-        calls.update(dict.fromkeys(_Graph(root, sizes, point).calls()))
+    for method in (root, *root.get(13, [])):
+        sizes = GraphSizes(method)
+        for point in sizes.points():
+            calls.update(dict.fromkeys(_Graph(method, sizes, point).calls()))
     return list(calls)
 
 

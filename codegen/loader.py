@@ -23,6 +23,7 @@ from codegen.signature import Signature, load_signature
 from codegen.spec import Kernel, TestCase, Variant
 from codegen.templates import Folder, Templates
 from codegen.unused import check_lets, unused_lets
+from codegen.updates import load_updates
 from codegen.variants import expand
 from codegen.yaml_reader import Mapping as YamlMapping
 from codegen.yaml_reader import Node, Scalar, SourceFile, read_text, read_yaml
@@ -37,6 +38,7 @@ _KEYS = (
     "outputs",
     "view_of",
     "view_at",
+    "updates",
     "fused_from",
     "kernel",
     "kernels",
@@ -120,6 +122,7 @@ def load_op(spec: SourceFile, templates: Templates) -> Op:
         outputs=signature.outputs,
         view_of=_view_of(fields, signature),
         view_at=view_at,
+        updates=load_updates(fields, signature, kernels),
         fused_from=fused_from,
         fused_least=fused_least,
         kernels=kernels,

@@ -53,6 +53,7 @@ class Op:
     outputs: tuple[Output, ...]
     view_of: int | None  # the arg whose elements, in order, are the output's
     view_at: Expr | None  # of those the first; -1: this call's are not one after the other
+    updates: tuple[int | None, ...]  # by output, the arg that it is the updated whole of
     fused_from: tuple[str, ...]  # the ops that the importer or runtime may fuse into this one
     fused_least: int  # and of how many of them it is made at least
     kernels: tuple[Kernel, ...]  # in order of preference

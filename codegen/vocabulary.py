@@ -166,7 +166,7 @@ _EXTENSIONS: dict[Capability, tuple[str, ...]] = {
     Capability.INTEGER_DOT_PRODUCT: ("GL_EXT_spirv_intrinsics",),
     Capability.COOPERATIVE_MATRIX: (
         "GL_KHR_memory_scope_semantics",
-        "GL_KHR_cooperative_matrix",
+        "GL_NV_cooperative_matrix",  # rewritten to KHR's by the compiler
     ),
 }
 

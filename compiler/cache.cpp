@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kMagic = 0x43534c53;  // "SLSC"
 // Changes whenever the checks or the form of an entry do.
-constexpr uint32_t kFormat = 2;
+constexpr uint32_t kFormat = 4;
 constexpr const char* kExtension = ".slc";
 
 enum class EntryKind : uint32_t { kModule = 0, kLeftOut = 1 };

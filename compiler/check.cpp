@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/capabilities.h"
+#include "runtime/pack/capability.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -223,10 +224,14 @@ void Checker::CheckWorkgroup() {
 }
 
 void Checker::CheckShared() {
-  if (optimized_.shared_bytes <= kPromisedSharedBytes) return;
+  const bool matrices =
+      (variant_.needs & pack::CapabilityBit(pack::Capability::kCooperativeMatrix)) != 0;
+  const uint64_t limit = matrices ? pack::kMatrixSharedBytes : kPromisedSharedBytes;
+  if (optimized_.shared_bytes <= limit) return;
   Fail(variant_.at, "The shader's shared variables take " +
-                        std::to_string(optimized_.shared_bytes) + " bytes; Vulkan promises " +
-                        std::to_string(kPromisedSharedBytes) + ". Make its tiles smaller.");
+                        std::to_string(optimized_.shared_bytes) + " bytes; " +
+                        (matrices ? "cooperative_matrix" : "Vulkan") + " promises " +
+                        std::to_string(limit) + ". Make its tiles smaller.");
 }
 
 void Checker::CheckNeeds() {

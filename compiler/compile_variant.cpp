@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/check.h"
+#include "compiler/cooperative_matrix.h"
 #include "compiler/glsl_to_spirv.h"
 #include "compiler/optimize.h"
 #include "compiler/reflect.h"
@@ -80,8 +81,12 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, Ti
       return Failure(variant, "The module is not valid SPIR-V: " + status.message());
   }
   const PhaseTimer timer = time("check");
-  const Result<Reflection> before = Reflect(parsed.words);
-  const Result<Reflection> after = Reflect(*optimized);
+  const Result<std::vector<uint32_t>> declared = WithKhrMatrices(parsed.words);
+  Result<std::vector<uint32_t>> finished = WithKhrMatrices(*optimized);
+  if (!declared.ok()) return Failure(variant, declared.status().message());
+  if (!finished.ok()) return Failure(variant, finished.status().message());
+  const Result<Reflection> before = Reflect(*declared);
+  const Result<Reflection> after = Reflect(*finished);
   if (!before.ok()) return Failure(variant, before.status().message());
   if (!after.ok()) return Failure(variant, after.status().message());
   CompiledVariant result;
@@ -89,7 +94,7 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, Ti
   for (Diagnostic& error : CheckBarriers(variant, glsl, *optimized)) {
     result.errors.push_back(std::move(error));
   }
-  if (result.errors.empty()) result.words = std::move(optimized).value();
+  if (result.errors.empty()) result.words = std::move(finished).value();
   return result;
 }
 

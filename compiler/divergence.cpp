@@ -68,6 +68,13 @@ bool IsUniformBuiltIn(std::optional<uint32_t> builtin) {
          builtin == spv::BuiltInWorkgroupSize;
 }
 
+// Whether the block is declared `readonly`: what a kernel only reads nobody writes meanwhile.
+bool IsReadOnly(const SpirvIndex& index, const Instruction& variable) {
+  const uint32_t block = index.Definition(variable.Word(1)).Word(3);
+  return index.Decoration(variable.Word(2), spv::DecorationNonWritable).has_value() ||
+         index.MemberDecoration(block, 0, spv::DecorationNonWritable).has_value();
+}
+
 }  // namespace
 
 Divergence::Memory Divergence::MemoryOf(const SpirvIndex& index, const Instruction& variable) {
@@ -82,6 +89,9 @@ Divergence::Memory Divergence::MemoryOf(const SpirvIndex& index, const Instructi
     case spv::StorageClassFunction:
     case spv::StorageClassPrivate:
       return Memory::kOwn;
+    case spv::StorageClassStorageBuffer:
+    case spv::StorageClassUniform:
+      return IsReadOnly(index, variable) ? Memory::kUniform : Memory::kDivergent;
     default:
       return Memory::kDivergent;
   }
@@ -137,6 +147,12 @@ void Divergence::Spread(const Instruction& in, size_t block) {
         roots_[in.Word(2)] = root->second;
       }
       return SpreadThrough(in);
+    // Their memory operands are literals of the size of ids.
+    case spv::OpCooperativeMatrixLoadNV:
+      Add(values_, in.Word(2));
+      return;
+    case spv::OpCooperativeMatrixStoreNV:
+      return Spoil(in.Word(1));
     case spv::OpLine:
     case spv::OpNoLine:
     case spv::OpSelectionMerge:

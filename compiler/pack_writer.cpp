@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/reflect.h"
 #include "compiler/zstd_encoder.h"
 #include "runtime/base/parallel_for.h"
 #include "runtime/pack/image_types.h"
@@ -35,7 +36,16 @@ size_t AppendTable(std::string& pack, const std::vector<Row>& rows) {
   return offset;
 }
 
-pack::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
+// Long workgroups are of invocations along x.
+bool AnyLanes(const PackedVariant& packed) {
+  const auto& workgroup = packed.variant->workgroup;
+  if (workgroup[1] != 1 || workgroup[2] != 1) return false;
+  Result<Reflection> reflection = Reflect(packed.words);
+  return reflection.ok() && !std::move(reflection).value().sees_workgroup;
+}
+
+pack::VariantRow RowOf(const PackedVariant& packed, size_t name, size_t module) {
+  const Variant& variant = *packed.variant;
   pack::VariantRow row = {};
   row.key = variant.key;
   row.needs = variant.needs;
@@ -46,6 +56,7 @@ pack::VariantRow RowOf(const Variant& variant, size_t name, size_t module) {
   row.binding_count = static_cast<uint8_t>(variant.bindings.size());
   row.constant_count = static_cast<uint8_t>(variant.constants.size());
   row.vulkan_minor = VulkanMinor(variant.target);
+  row.any_lanes = AnyLanes(packed) ? 1 : 0;
   for (size_t i = 0; i < variant.bindings.size(); ++i)
     row.bindings[i] = static_cast<uint8_t>(variant.bindings[i].type);
   return row;
@@ -117,7 +128,7 @@ Tables MakeTables(const std::vector<PackedVariant>& variants, const PackOptions&
   for (const PackedVariant& packed : variants) {
     const auto [found, is_new] = module_of.emplace(StoredForm(packed), distinct.size());
     if (is_new) distinct.push_back(&found->first);
-    tables.variants.push_back(RowOf(*packed.variant, tables.strings.size(), found->second));
+    tables.variants.push_back(RowOf(packed, tables.strings.size(), found->second));
     tables.strings += packed.variant->id;
     tables.strings += '\0';
   }

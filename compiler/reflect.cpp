@@ -246,6 +246,28 @@ void ReflectShared(const SpirvIndex& index, Reflection& reflection) {
   }
 }
 
+// Whether an invocation can tell which others share its workgroup: by what is built in, by subgroup
+// operations or by shared memory. (Its number in the whole grid does not tell.)
+bool SeesWorkgroup(const SpirvIndex& index) {
+  const auto is_shared = [&](const Instruction& variable) {
+    if (variable.Word(3) == spv::StorageClassWorkgroup) return true;
+    switch (index.Decoration(variable.Word(2), spv::DecorationBuiltIn).value_or(spv::BuiltInMax)) {
+      case spv::BuiltInMax:
+      case spv::BuiltInGlobalInvocationId:
+      case spv::BuiltInNumWorkgroups:
+        return false;
+      default:
+        return true;
+    }
+  };
+  const auto is_of_subgroups = [](uint32_t capability) {
+    return capability >= spv::CapabilityGroupNonUniform &&
+           capability <= spv::CapabilityGroupNonUniformQuad;
+  };
+  return std::ranges::any_of(index.variables(), is_shared) ||
+         std::ranges::any_of(index.capabilities(), is_of_subgroups);
+}
+
 void ReflectConstants(const SpirvIndex& index, Reflection& reflection) {
   for (const Instruction& constant : index.spec_constants()) {
     const std::optional<uint32_t> id = index.Decoration(constant.Word(2), spv::DecorationSpecId);
@@ -269,6 +291,7 @@ Result<Reflection> Reflect(std::span<const uint32_t> module) {
   ReflectPush(*index, reflection);
   ReflectWorkgroup(*index, reflection);
   ReflectShared(*index, reflection);
+  reflection.sees_workgroup = SeesWorkgroup(*index);
   ReflectConstants(*index, reflection);
   reflection.capabilities = index->capabilities();
   std::sort(reflection.capabilities.begin(), reflection.capabilities.end());

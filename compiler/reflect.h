@@ -49,6 +49,7 @@ struct Reflection {
   std::vector<ReflectedConstant> constants;  // those of the workgroup size excluded; sorted by id
   std::array<uint32_t, 3> workgroup = {1, 1, 1};         // defaults
   std::array<std::optional<uint32_t>, 3> workgroup_ids;  // specialisation ids
+  bool sees_workgroup = false;         // its code depends on what runs in one workgroup with it
   uint64_t shared_bytes = 0;           // of the workgroup's memory, without padding
   std::vector<uint32_t> capabilities;  // sorted
 };

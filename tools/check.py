@@ -1,5 +1,5 @@
 """What `./dev check` runs: format, lint, types, generated files, Clang, a host of 32 bits, every
-guarded case, every fault, sanitizers, fuzzing, the oldest PyTorch.
+guarded case, every fault, sanitizers, fuzzing, the oldest PyTorch, all of ExecuTorch's tests.
 
 Every step runs even when an earlier one failed; the exit code is 1 if any did. Steps can be named:
 `./dev check format lint`.
@@ -129,6 +129,11 @@ def check_oldest_torch() -> bool:
     return run("./dev", "test-torch", "--oldest")
 
 
+def check_executorch() -> bool:
+    """As ExecuTorch's backend: its own tests, and every case of its operators."""
+    return run("./dev", "test-executorch", "--peer", "--suite-all")
+
+
 STEPS: dict[str, Callable[[], bool]] = {
     "format": check_format,
     "lint": check_lint,
@@ -141,6 +146,7 @@ STEPS: dict[str, Callable[[], bool]] = {
     "sanitizers": check_sanitizers,
     "fuzz": check_fuzz,
     "oldest_torch": check_oldest_torch,
+    "executorch": check_executorch,
 }
 
 
@@ -150,7 +156,7 @@ def main() -> int:
         prog="./dev check",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=__doc__.partition("\n")[0],
-        epilog="\n".join(f"  {name:10} {step.__doc__}" for name, step in STEPS.items()),
+        epilog="\n".join(f"  {name:12} {step.__doc__}" for name, step in STEPS.items()),
     )
     parser.add_argument("steps", nargs="*", metavar="STEP", help="steps to run; all unless named")
     names: list[str] = parser.parse_args().steps or list(STEPS)

@@ -36,10 +36,12 @@ NATIVE = {
     "registry": Target("what a shader library says of its operators"),
     "shader_library": Target("shader libraries (.slpack), and calls of their operators", 24576),
     "spirv_words": Target("modules as the runtime rewrites them"),
+    "tokenizer": Target("tokenizers of language models (tokenizer.json), and what they encode"),
 }
 
 # Of each a module of tests/fuzz, which takes --minutes and --findings.
 PYTHON = {
+    "gguf_import": Target("language models in GGUF, imported"),
     "onnx_import": Target("ONNX models, imported"),
     "pte_import": Target("programs of ExecuTorch (.pte, .bpte), imported"),
     "torch_import": Target("exported programs of PyTorch (.pt2), imported"),

@@ -12,10 +12,9 @@
 
 #include "benchmarks/kernels/timed_call.h"
 #include "tests/ops/case_file.h"
+#include "tools/ceilings/ceilings.h"
 
 namespace spirloom {
-const ShaderLibrary& ProbeShaders();
-
 namespace bench {
 namespace {
 
@@ -39,6 +38,7 @@ Status Time(const Runtime& runtime, const schema::Case& test, Current& current,
     state.SetIterationTime(cost.gpu);
     least = {std::min(least.gpu, cost.gpu), std::min(least.cpu, cost.cpu)};
   }
+  state.SetLabel(current.call->kernels());
   state.counters["least_gpu"] = least.gpu;
   state.counters["least_cpu"] = least.cpu;
   return Status();
@@ -47,7 +47,7 @@ Status Time(const Runtime& runtime, const schema::Case& test, Current& current,
 Status RunAll(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(const testing::CaseFile file, testing::CaseFile::Open(path));
   RuntimeOptions options;
-  options.libraries = {&AllShaders(), &ProbeShaders()};
+  options.libraries = {&AllShaders(), &CeilingProbes()};
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(options));
   benchmark::AddCustomContext("device", runtime.device().name);
   benchmark::AddCustomContext("driver", runtime.device().driver);

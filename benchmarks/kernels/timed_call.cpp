@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <ctime>
+#include <random>
 #include <span>
 #include <vector>
 
 #include "tests/ops/case_data.h"
+#include "tools/common/random.h"
 
 namespace spirloom::bench {
 
@@ -16,11 +18,13 @@ Result<TimedCall> TimedCall::Create(const Runtime& runtime, const schema::Case& 
   SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, testing::GraphOf(test), options));
   TimedCall call(std::move(model));
   const std::vector<std::span<const std::byte>> inputs = testing::InputsOf(test);
+  if (inputs.empty()) call.MakeUpInputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::ranges::copy(inputs[i], call.model_.InputBytes(i).begin());
   }
   SPIRLOOM_TRY(call.Run().status());
-  SPIRLOOM_TRY(call.CheckDispatched(test.variant()->str()));
+  SPIRLOOM_TRY(call.NoteDispatched());
+  if (test.variant() != nullptr) SPIRLOOM_TRY(call.CheckDispatched(test.variant()->str()));
   return call;
 }
 
@@ -36,14 +40,24 @@ Result<Cost> TimedCall::Run() {
               static_cast<double>(cpu) / static_cast<double>(CLOCKS_PER_SEC)};
 }
 
-Status TimedCall::CheckDispatched(const std::string& variant) const {
-  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
-  std::string others;
-  for (const DispatchProfile& dispatch : dispatches) {
-    if (dispatch.variant == variant) return Status();
-    others += " " + dispatch.variant;
+void TimedCall::MakeUpInputs() {
+  std::mt19937_64 generator;
+  for (size_t i = 0; i < model_.inputs().size(); ++i) {
+    tools::FillAtRandom(model_.inputs()[i], generator, model_.InputBytes(i));
   }
-  return testing::Wrong("The variant " + variant + " was not dispatched, only:" + others + ".");
+}
+
+Status TimedCall::NoteDispatched() {
+  SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
+  for (const DispatchProfile& dispatch : dispatches) {
+    kernels_ += (kernels_.empty() ? "" : " ") + dispatch.variant;
+  }
+  return Status();
+}
+
+Status TimedCall::CheckDispatched(const std::string& variant) const {
+  if ((" " + kernels_ + " ").find(" " + variant + " ") != std::string::npos) return Status();
+  return testing::Wrong("The variant " + variant + " was not dispatched, only: " + kernels_ + ".");
 }
 
 }  // namespace spirloom::bench

@@ -16,7 +16,7 @@ from codegen.registry.formulas import many
 from codegen.spec import Arg, ArgType, DTypeOf, Exactly, ForeignName, Place, ShapeOf
 from codegen.varint import text, varint, zigzag
 
-_FORMAT = "spirloom-executorch-1"
+_FORMAT = "spirloom-executorch-2"
 
 # The numbers of delegate::ArgType.
 _TYPES = {kind: number for number, kind in enumerate(ArgType)}
@@ -32,7 +32,7 @@ def foreign_bytes(library: Library) -> bytes:
     ops = list(library.ops.values())
     names = sorted(
         ((foreign, index) for index, op in enumerate(ops) for foreign in op.foreign),
-        key=lambda item: (item[0].name, item[1]),
+        key=lambda item: (item[0].name, item[0].part, item[1]),
     )
     entries = many(_name(foreign, index, ops[index]) for foreign, index in names)
     return text(_FORMAT) + many(map(_op, ops)) + entries
@@ -46,6 +46,7 @@ def _op(op: Op) -> bytes:
 def _arg(arg: Arg, op: Op) -> bytes:
     length = 0 if arg.length is None else arg.length + 1
     head = text(arg.name) + varint(_TYPES[arg.type]) + varint(arg.optional) + varint(length)
+    head += varint(0 if arg.dtype is None else arg.dtype.code + 1)
     if arg.default_of is not None:
         return head + varint(_DEFAULT_OF) + varint(_places(op)[arg.default_of])
     if arg.default is None:
@@ -63,7 +64,11 @@ def _name(foreign: ForeignName, index: int, op: Op) -> bytes:
     settings = many(
         varint(_places(op)[name]) + _setting(value, op) for name, value in foreign.settings
     )
-    return text(foreign.name) + varint(index) + varint(rank) + places + settings
+    part = varint(foreign.parts - 1) + varint(foreign.part)
+    changed = foreign.result if isinstance(foreign.result, str) else None
+    result = varint(0 if changed is None else _places(op)[changed] + 1)
+    result += varint(foreign.result if isinstance(foreign.result, int) else 0)
+    return text(foreign.name) + varint(index) + varint(rank) + part + result + places + settings
 
 
 def _place(place: Place, op: Op) -> bytes:

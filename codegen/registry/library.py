@@ -51,7 +51,10 @@ def op_bytes(op: Op) -> bytes:
             *(formulas.code(_dtype(op, arg)) for arg in op.args),
             many(formulas.code(let.value) for let in lets),
             many(_step(step, formulas) for step in op.steps),
-            many(_output(output, formulas) for output in op.outputs),
+            many(
+                _output(output, updated, formulas)
+                for output, updated in zip(op.outputs, op.updates, strict=True)
+            ),
             formulas.code(op.view_at),
             many(kernel_bytes(kernel, formulas) for kernel in _kernels(op)),
         ]
@@ -95,5 +98,6 @@ def _step(step: Let | Check, formulas: Formulas) -> bytes:
     return varint(_CHECK) + text(step.text) + b"".join(parts)
 
 
-def _output(output: Output, formulas: Formulas) -> bytes:
-    return formulas.code(output.shape) + formulas.code(output.dtype)
+def _output(output: Output, updated: int | None, formulas: Formulas) -> bytes:
+    types = formulas.code(output.shape) + formulas.code(output.dtype)
+    return types + varint(0 if updated is None else updated + 1)

@@ -32,12 +32,15 @@ def _packing(library: Library, variant: Variant) -> Iterator[tuple[Op, list[Vari
     for operand, bound in zip(variant.kernel.operands, variant.tensors, strict=True):
         if operand.pack is not None:
             op = library.ops[operand.pack.op]
-            yield op, _packers(op, bound)
+            own = library.ops[variant.op].args[operand.index].dtype or variant.dtype
+            yield op, _packers(op, own, bound)
 
 
-def _packers(op: Op, packed: BoundTensor) -> list[Variant]:
-    """Its variants that give the packed tensor; another storage will do if none has that one."""
-    results = [(v, v.tensors[-1]) for v in op.variants]
+def _packers(op: Op, own: DType, packed: BoundTensor) -> list[Variant]:
+    """Its variants that give the packed tensor, of one of the dtype `own` if it tells these apart;
+    another storage will do if none has that one."""
+    takes = [v for v in op.variants if v.tensors[0].dtype is own] or list(op.variants)
+    results = [(v, v.tensors[-1]) for v in takes]
     fit = [v for v, y in results if (y.dtype, y.storage) == (packed.dtype, packed.storage)]
     return fit or [v for v, y in results if y.dtype is packed.dtype]
 

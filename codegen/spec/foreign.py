@@ -44,9 +44,16 @@ class ForeignName:
     places: tuple[Place, ...]
     settings: tuple[tuple[str, Value | ShapeOf | DTypeOf], ...] = ()  # args that no place gives
     rank: int | None = None  # of the first tensor; None: any
+    part: int = 0  # which of the calls of ours that compute one together this is
+    parts: int = 1  # how many they are
+    # The call's result that the op's first output is, or the arg that the call changes: what it is
+    # given there becomes the output.
+    result: int | str = 0
 
     def differs(self, other: ForeignName) -> bool:
-        """Whether no call is one of both."""
+        """Whether no call is one of both, or they are different parts of it."""
+        if (self.part, self.parts) != (other.part, other.parts):
+            return self.parts == other.parts
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
             return True
         return any(

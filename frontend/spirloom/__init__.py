@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spirloom.errors import SpirloomError, Status
+    from spirloom.llm import LLM
     from spirloom.runtime import (
         Device,
         Model,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "LLM",
     "Device",
     "Model",
     "PendingRun",
@@ -43,7 +45,7 @@ __all__ = [
     "operator_names",
 ]
 
-_ERRORS = ("SpirloomError", "Status")
+_MODULES = {"SpirloomError": "spirloom.errors", "Status": "spirloom.errors", "LLM": "spirloom.llm"}
 
 
 def __getattr__(name: str) -> Any:
@@ -52,7 +54,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'spirloom' has no attribute '{name}'")
     import importlib
 
-    module = importlib.import_module("spirloom.errors" if name in _ERRORS else "spirloom.runtime")
+    module = importlib.import_module(_MODULES.get(name, "spirloom.runtime"))
     globals()[name] = getattr(module, name)
     return globals()[name]
 

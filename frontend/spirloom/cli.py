@@ -20,6 +20,7 @@ COMMANDS = (
     "spirloom.commands.make_cases",
     "spirloom.commands.new_op",
     "spirloom.commands.run_graph",
+    "spirloom.commands.compare_graphs",
     "spirloom.commands.doctor",
 )
 
@@ -34,6 +35,7 @@ examples:
   spirloom inspect mobilenet.slg                              what is in it
   spirloom partition detector.onnx --dim batch=3              what of it goes to the device
   spirloom run mobilenet.slg --input x=x.npy                  run it
+  spirloom compare mobilenet.slg half.slg --random            how far apart two graphs are
   spirloom doctor                                             what of Vulkan there is
   spirloom COMMAND --help                                     more about one command
 """

@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import flatbuffers  # type: ignore[import-untyped]
+import numpy as np
 
 from codegen.graph_file import IDENTIFIER, VERSION
 from codegen.graph_sizes import INFERRED
 from codegen.regular_file import replaced_together
 from spirloom import schema_bindings as fb
+from spirloom.attachments import attachments_of
 from spirloom.constants_file import ALIGNMENT, Section, bytes_of
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
 from spirloom.mapped import let_go
+from spirloom.methods import check_methods
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
 # By number in the file.
@@ -24,23 +27,25 @@ DTYPES: tuple[DType, ...] = tuple(DType)
 STORAGES: tuple[Storage | None, ...] = (None, *Storage)
 
 
-def to_bytes(graph: Graph) -> bytes:
-    """A whole .slg file, constants included."""
-    header, section = _encode(graph, None)
+def to_bytes(*methods: Graph) -> bytes:
+    """A whole .slg file, constants included. Several methods have names."""
+    header, section = _encode(methods, None)
     stream = io.BytesIO()
     stream.write(header)
     section.write(stream)
     return stream.getvalue()
 
 
-def save(graph: Graph, path: Path, external_data: bool = False) -> None:
+def save(graph: Graph | Sequence[Graph], path: Path, external_data: bool = False) -> None:
     """Writes the file, and `<file name>.data` with the constants beside it if asked to.
 
+    `graph` is one, or several with names: the methods of the file.
     Nothing half-written is ever seen under the final names. Both are written before either takes
     its name; whoever meets one new and one old file can tell by the digest in both.
     """
     data_path = path.with_name(path.name + ".data")
-    header, section = _encode(graph, data_path.name if external_data else None)
+    methods = (graph,) if isinstance(graph, Graph) else tuple(graph)
+    header, section = _encode(methods, data_path.name if external_data else None)
     try:
         with replaced_together([data_path, path] if external_data else [path]) as streams:
             if external_data:
@@ -54,30 +59,40 @@ def save(graph: Graph, path: Path, external_data: bool = False) -> None:
         ) from error
 
 
-def _encode(graph: Graph, constants_file: str | None) -> tuple[bytes, Section]:
+def _encode(methods: Sequence[Graph], constants_file: str | None) -> tuple[bytes, Section]:
     """The padded FlatBuffer, and the constants."""
-    tensors = graph.tensors()
-    index = {tensor: i for i, tensor in enumerate(tensors)}
+    check_methods(methods)
     pool = _ConstantPool()
-    sizes = _SizePool(graph.symbols)
-    root = fb.GraphT()
+    root, *others = [_graph(method, pool) for method in methods]
+    root.methods = others or None
+    root.attachments = [_attachment(*each) for each in attachments_of(methods).items()] or None
     root.version = VERSION
-    root.tensors = [_tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors]
-    root.states = [_state(state, index, pool) for state in graph.states] or None
     root.constants = pool.entries
-    root.nodes = [_node(node, graph.source_of(node), index, sizes) for node in graph.nodes]
-    root.inputs = [index[t] for t in graph.inputs]
-    root.outputs = [index[t] for t in graph.outputs]
     root.constantsFile = constants_file
-    root.producer = graph.producer
-    root.symbols = [_symbol(symbol) for symbol in graph.symbols] or None
-    root.sizes = sizes.entries or None
     section = Section.of(pool.arrays)
     root.constantsDigest = section.digest
     builder = flatbuffers.Builder(1 << 16)
     builder.FinishSizePrefixed(root.Pack(builder), file_identifier=IDENTIFIER)
     header = bytes(builder.Output())
     return header + b"\0" * (-len(header) % ALIGNMENT), section
+
+
+def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
+    """A method, without what all methods have in common."""
+    tensors = graph.tensors()
+    index = {tensor: i for i, tensor in enumerate(tensors)}
+    sizes = _SizePool(graph.symbols)
+    root = fb.GraphT()
+    root.name = graph.name or None
+    root.tensors = [_tensor(t, -1 if t.data is None else pool.add(t.data), sizes) for t in tensors]
+    root.states = [_state(state, index, pool) for state in graph.states] or None
+    root.nodes = [_node(node, graph.source_of(node), index, sizes) for node in graph.nodes]
+    root.inputs = [index[t] for t in graph.inputs]
+    root.outputs = [index[t] for t in graph.outputs]
+    root.producer = graph.producer
+    root.symbols = [_symbol(symbol) for symbol in graph.symbols] or None
+    root.sizes = sizes.entries or None
+    return root
 
 
 class _ConstantPool:
@@ -133,6 +148,12 @@ class _SizePool:
         term.factor = factor
         term.symbols = [self._places[name] for name in names]
         return term
+
+
+def _attachment(name: str, data: bytes) -> fb.AttachmentT:
+    result = fb.AttachmentT()
+    result.name, result.data = name, np.frombuffer(data, np.uint8)
+    return result
 
 
 def _symbol(symbol: Symbol) -> fb.SymbolT:

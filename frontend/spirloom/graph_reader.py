@@ -14,11 +14,13 @@ from codegen.flatbuffer import MalformedBuffer, verify
 from codegen.graph_file import GRAPH_FIELDS, IDENTIFIER, VERSION
 from codegen.regular_file import open_regular
 from spirloom import schema_bindings as fb
+from spirloom.attachments import check_attachments
 from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
 from spirloom.errors import ImportFailure
 from spirloom.graph_file import DTYPES, STORAGES
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, Node, State, Tensor, is_possible
+from spirloom.methods import check_methods
 from spirloom.varying.reader import SizeReader
 
 # The bounds of a tensor that has none.
@@ -26,7 +28,12 @@ _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
 def load(path: Path, check: bool = False) -> Graph:
-    """The graph of a file; constants are mapped, not read. Raises ImportFailure.
+    """The graph of a file, of several methods the first; otherwise as load_methods()."""
+    return load_methods(path, check)[0]
+
+
+def load_methods(path: Path, check: bool = False) -> list[Graph]:
+    """The methods of a file; constants are mapped, not read. Raises ImportFailure.
 
     `check`: they are read, and must have the digest that the graph states.
     """
@@ -34,7 +41,7 @@ def load(path: Path, check: bool = False) -> Graph:
         reader = _Reader(path, _map(path))
         if check:
             reader.check_constants()
-        return reader.graph()
+        return reader.graphs()
     except OSError as error:
         raise ImportFailure(f"Cannot read {error.filename or path}: {error.strerror}.") from error
     except MalformedBuffer as error:
@@ -62,7 +69,6 @@ class _Reader:
             raise MalformedBuffer(f"its version is {self._root.version}, not {VERSION}")
         self._digest = bytes(_list(self._root.constantsDigest))
         self._constants = self._constant_section(data, 4 + size)
-        self._sizes = SizeReader(self._root)
 
     def _flatbuffer_size(self, data: Any) -> int:
         if len(data) < 12 or bytes(data[8:12]) != IDENTIFIER:
@@ -96,22 +102,28 @@ class _Reader:
                 f"{self._digest.hex() or 'nothing about that'}"
             )
 
-    def graph(self) -> Graph:
-        root = self._root
-        sizes = self._sizes
-        tensors = [self._tensor(i, t) for i, t in enumerate(root.tensors or [])]
+    def graphs(self) -> list[Graph]:
+        graphs = [self._graph(method) for method in (self._root, *(self._root.methods or []))]
+        check_methods(graphs)
+        graphs[0].attachments = _attachments(self._root)
+        return graphs
+
+    def _graph(self, root: Any) -> Graph:
+        sizes = SizeReader(root)
+        tensors = [self._tensor(i, t, sizes) for i, t in enumerate(root.tensors or [])]
         nodes = [_node(i, n, tensors, sizes) for i, n in enumerate(root.nodes or [])]
         inputs = [_at(tensors, i, "an input") for i in _list(root.inputs)]
         outputs = [_at(tensors, i, "an output") for i in _list(root.outputs)]
         states = [self._state(i, s, tensors) for i, s in enumerate(root.states or [])]
         graph = Graph(inputs, outputs, nodes, _text(root.producer), sizes.symbols, states=states)
+        graph.name = _text(root.name)
         for node, entry in zip(nodes, root.nodes or [], strict=True):
             if entry.source:
                 graph.sources[node.name] = _text(entry.source)
         _check_order(graph)
         return graph
 
-    def _tensor(self, index: int, entry: Any) -> Tensor:
+    def _tensor(self, index: int, entry: Any, sizes: SizeReader) -> Tensor:
         name = _text(entry.name)
         what = f"tensor {index} ({name})"
         shape = tuple(int(d) for d in _list(entry.shape))
@@ -119,7 +131,7 @@ class _Reader:
             raise MalformedBuffer(f"{what} has the impossible shape {list(shape)}")
         if entry.dtype >= len(DTYPES) or entry.storage >= len(STORAGES):
             raise MalformedBuffer(f"{what} has dtype {entry.dtype} and storage {entry.storage}")
-        shape = self._sizes.varying(shape, entry.sizes, what, may_be_inferred=True)
+        shape = sizes.varying(shape, entry.sizes, what, may_be_inferred=True)
         tensor = Tensor(name, DTYPES[entry.dtype], shape, storage=STORAGES[entry.storage])
         tensor.bounds = _bounds(what, entry)
         if entry.constant != -1:
@@ -156,6 +168,17 @@ def _bounds(what: str, entry: Any) -> Interval | None:
     if entry.least > entry.greatest:
         raise MalformedBuffer(f"{what} lies between {entry.least} and {entry.greatest}")
     return Interval(entry.least, entry.greatest)
+
+
+def _attachments(root: Any) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for entry in root.attachments or []:
+        name = _text(entry.name)
+        if name in found:
+            raise MalformedBuffer(f"two attachments have the name {name!r}")
+        found[name] = b"" if entry.data is None else bytes(entry.data)
+    check_attachments(found)
+    return found
 
 
 def _node(index: int, entry: Any, tensors: list[Tensor], sizes: SizeReader) -> Node:

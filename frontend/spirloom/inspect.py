@@ -19,6 +19,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
     constants = {id(t.data): t for t in graph.tensors() if t.data is not None}
     parameters = sum(t.size // t.dtype.numpy.itemsize for t in constants.values())
     return {
+        **({"method": graph.name} if graph.name else {}),
         "producer": graph.producer,
         "inputs": [_tensor(t) for t in graph.inputs],
         "outputs": [_tensor(t) for t in graph.outputs],
@@ -26,6 +27,7 @@ def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
         "symbols": [
             {"name": s.name, "least": s.least, "greatest": s.greatest} for s in graph.symbols
         ],
+        "attachments": {name: len(data) for name, data in graph.attachments.items()},
         "nodes": len(graph.nodes),
         "ops": dict(sorted(ops.items(), key=lambda item: (-item[1], item[0]))),
         "missing_ops": sorted(op for op in ops if not library.has(op)),
@@ -50,7 +52,8 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
     """The description as lines of text; with `nodes`, one line for each node too."""
     facts = describe(graph, library)
-    lines = [f"producer    {shown(facts['producer'])}"]
+    lines = [f"method      {shown(graph.name)}"] if graph.name else []
+    lines.append(f"producer    {shown(facts['producer'])}")
     for key in ("inputs", "outputs", "states"):
         for tensor in facts[key]:
             shape = shown("×".join(tensor.get("dims", map(str, tensor["shape"]))) or "scalar")
@@ -64,6 +67,8 @@ def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
         f"{bytes_text(parameters['bytes'])}"
     )
     lines.append(f"memory      {_memory(facts['memory'])}")
+    for name, size in facts["attachments"].items():
+        lines.append(f"attachment  {shown(name)}, {bytes_text(size)}")
     lines.append(f"nodes       {facts['nodes']}")
     width = max((len(shown(op)) for op in facts["ops"]), default=0)
     for op, count in facts["ops"].items():

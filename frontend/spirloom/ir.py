@@ -115,6 +115,8 @@ class Graph:
     """A network: its inputs and outputs, and its nodes in topological order.
 
     `sources` has the lines of the source model's code by the names of nodes, as far as it is known.
+    `name` is the method's, where the graph is one of several of a file. `attachments` are what goes
+    with the network unread, by name, such as a tokenizer: those of a file are on its first graph.
     """
 
     inputs: list[Tensor] = field(default_factory=list)
@@ -124,6 +126,8 @@ class Graph:
     symbols: tuple[Symbol, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
     states: list[State] = field(default_factory=list)
+    name: str = ""
+    attachments: dict[str, bytes] = field(default_factory=dict)
 
     def given(self) -> list[Tensor]:
         """What a run begins with: inputs, then states."""

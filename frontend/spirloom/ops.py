@@ -63,7 +63,7 @@ class OpLibrary:
             if not folder.is_dir():
                 raise ImportFailure(f"There is no folder of specs {folder}.")
         if not folders:
-            return _own_library()
+            return own_library()
         return cls([*OWN_SPECS, *folders], [*OWN_TEMPLATES, *templates])
 
     def names(self) -> list[str]:
@@ -103,6 +103,10 @@ class OpLibrary:
     def args(self, op: str) -> tuple[Arg, ...]:
         """An operator's arguments, in order."""
         return self._spec(op).args
+
+    def output_names(self, op: str) -> list[str]:
+        """The names of an operator's outputs, in order."""
+        return [output.name for output in self._spec(op).outputs]
 
     def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
         """What an operator gives for arrays, by its reference: floats as float64, ints as int64.
@@ -183,7 +187,7 @@ def _installed() -> list[Path]:
 
 
 @cache
-def _own_library() -> OpLibrary:
+def own_library() -> OpLibrary:
     """Spirloom's own operators, read once in a process: nothing changes a library."""
     return OpLibrary()
 

@@ -2,6 +2,7 @@
 
 from spirloom_schema.Arg import Arg, ArgT
 from spirloom_schema.ArgKind import ArgKind
+from spirloom_schema.Attachment import Attachment, AttachmentT
 from spirloom_schema.Constant import Constant, ConstantT
 from spirloom_schema.Graph import Graph, GraphT
 from spirloom_schema.Node import Node, NodeT
@@ -15,6 +16,8 @@ __all__ = [
     "Arg",
     "ArgKind",
     "ArgT",
+    "Attachment",
+    "AttachmentT",
     "Constant",
     "ConstantT",
     "Graph",

@@ -3,9 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from .indexing import cache_update
+from .normalization import rms_norm
 from .reduction import safe_softmax
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 def scaled_dot_product_attention(
@@ -39,3 +42,114 @@ def rotary_embedding(x: Array, cos: Array, sin: Array, interleaved: bool) -> Arr
         pairs = np.stack([turned.real, turned.imag], axis=-1)
         return np.asarray(pairs.reshape(x.shape))
     return np.asarray(np.concatenate([turned.real, turned.imag], axis=-1))
+
+
+def _placed(positions: Indices, count: int) -> Indices:
+    """The positions of `count` steps, of which one may stand for those after it."""
+    return np.asarray(positions if len(positions) == count else positions[0] + np.arange(count))
+
+
+def rotary_at(
+    x: Array, cos: Array, sin: Array, positions: Indices, dim: int, interleaved: bool
+) -> Array:
+    """Rotary embedding with the table's rows for the positions of the steps along dim."""
+    x = np.moveaxis(x, dim, -2)
+    at = np.clip(_placed(positions, x.shape[-2]), 0, len(cos) - 1)
+    return np.moveaxis(rotary_embedding(x, cos[at], sin[at], interleaved), -2, dim)
+
+
+def rotary_cache(
+    x: Array,
+    keys: Array,
+    values: Array,
+    cos: Array,
+    sin: Array,
+    position: Indices,
+    query_norm: Array | None,
+    key_norm: Array | None,
+    eps: float,
+    interleaved: bool,
+) -> tuple[Array, ...]:
+    """Heads of x normed, turned, and put into the caches, one operator after the other."""
+    cached, depth = keys.shape[2:]
+    heads = x.reshape(*x.shape[:2], x.shape[2] // depth, depth)
+    query, key, value = np.split(heads, [heads.shape[2] - 2 * cached, heads.shape[2] - cached], 2)
+    if query_norm is not None and key_norm is not None:
+        query = rms_norm(query, [depth], query_norm, eps)
+        key = rms_norm(key, [depth], key_norm, eps)
+    query, key = (rotary_at(t, cos, sin, position, 1, interleaved) for t in (query, key))
+    return (
+        query,
+        cache_update(keys, key, position, 1, False),
+        cache_update(values, value, position, 1, False),
+    )
+
+
+def _scores_over_cache(
+    query: Array,
+    keys: Array,
+    positions: Indices,
+    heads_first: bool,
+    window: int,
+    scale: float,
+) -> Array:
+    """[batch, head, query, key], -inf where a query does not see the key."""
+    if not heads_first:
+        query, keys = query.swapaxes(1, 2), keys.swapaxes(1, 2)
+    keys = np.repeat(keys, query.shape[1] // keys.shape[1], axis=1)
+    scores = query @ keys.swapaxes(-1, -2) * (scale or 1 / np.sqrt(query.shape[-1]))
+    at = _placed(positions, query.shape[2])[:, None]
+    row = np.arange(keys.shape[2])
+    seen = (row <= at) & ((row > at - window) | (window == 0))
+    return np.where(seen, scores, -np.inf)
+
+
+def _values(values: Array, heads: int, heads_first: bool) -> Array:
+    values = values if heads_first else values.swapaxes(1, 2)
+    return np.repeat(values, heads // values.shape[1], axis=1)
+
+
+def cached_attention(
+    query: Array,
+    keys: Array,
+    values: Array,
+    positions: Indices,
+    heads_first: bool,
+    window: int,
+    scale: float,
+) -> Array:
+    """softmax over the rows of the cache that a query sees, times their values."""
+    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale)
+    y = safe_softmax(scores, -1) @ _values(values, scores.shape[1], heads_first)
+    return np.asarray(y if heads_first else y.swapaxes(1, 2))
+
+
+def cached_attention_parts(
+    query: Array,
+    keys: Array,
+    values: Array,
+    positions: Indices,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    part: int,
+) -> tuple[Array, ...]:
+    """Sums of exponentials times values, greatest scores and sums of exponentials of each part."""
+    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale)
+    values = _values(values, scores.shape[1], heads_first)
+    found: list[tuple[Array, ...]] = []
+    for first in range(0, scores.shape[-1], part):
+        own = scores[..., first : first + part]
+        top = own.max(-1)
+        weights = np.exp(own - np.where(np.isinf(top), 0, top)[..., None])
+        found.append((weights @ values[:, :, first : first + part], top, weights.sum(-1)))
+    y, tops, sums = (np.stack(parts, axis=3) for parts in zip(*found, strict=True))
+    return tuple(a if heads_first else a.swapaxes(1, 2) for a in (y, tops, sums))
+
+
+def join_attention(parts: Array, tops: Array, sums: Array, dtype: str) -> Array:
+    """Parts as one, each weighed by how far its greatest score is below the greatest."""
+    top = tops.max(-1, keepdims=True)
+    weights = np.exp(tops - np.where(np.isinf(top), 0, top))
+    total = (weights * sums).sum(-1)[..., None]
+    return np.asarray((weights[..., None] * parts).sum(-2) / np.where(total == 0, 1, total))

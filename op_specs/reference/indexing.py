@@ -91,6 +91,18 @@ def index_copy(x: Array, dim: int, index: Indices, src: Array) -> Array:
     return index_put(x, index, None, None, src, dim, False)
 
 
+def cache_update(cache: Array, src: Array, positions: Indices, dim: int, ring: bool) -> Array:
+    """cache with src's slices at positions, or at the first one and those that follow."""
+    y = np.moveaxis(cache.copy(), dim, 0)
+    rows = np.moveaxis(src, dim, 0)
+    for i, row in enumerate(rows):
+        at = int(positions[i] if len(positions) == len(rows) else positions[0] + i)
+        at = at % len(y) if ring and at >= 0 else at
+        if 0 <= at < len(y):
+            y[at] = row
+    return np.moveaxis(y, 0, dim)
+
+
 def index_add(x: Array, dim: int, index: Indices, src: Array, alpha: float) -> Array:
     """x with slices added."""
     return index_put(x, index, None, None, alpha * src, dim, True)

@@ -1,5 +1,7 @@
 """The layouts that weights are packed into."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,3 +80,26 @@ def winograd_product(x: Array, weight: Array, padding: list[int], block: int) ->
     weights = winograd_weight(weight)
     sums: Array = np.einsum("bpct,opcl->bptol", tiles, weights)
     return sums.reshape(len(tiles), 16, block, len(weights) * 32)
+
+
+def pack_quantised(weight: NDArray[Any], padding: int) -> NDArray[Any]:
+    """[rows, bytes] to [rows / 32, bytes / 16, 32, 4], four bytes a little-endian int32."""
+    rows, columns = weight.shape
+    padded = np.full((rows + -rows % 32, columns + -columns % 16), padding, np.uint8)
+    padded[:rows, :columns] = weight & 255
+    words: NDArray[Any] = np.ascontiguousarray(padded).view("<i4").astype(np.int64)
+    return words.reshape(len(padded) // 32, 32, -1, 4).transpose(0, 2, 1, 3)
+
+
+def pack_quantised_rows(
+    x: NDArray[Any], scale: NDArray[Any], zero: NDArray[Any], step: int, halves: bool
+) -> NDArray[Any]:
+    """[…, depth] in int8 of each row's scale, padded to `step`s, as little-endian int32."""
+    rows = x.reshape(-1, x.shape[-1])
+    numbers = np.rint(rows / scale.reshape(-1, 1)) + zero.reshape(-1, 1)
+    ends = np.broadcast_to(zero.reshape(-1, 1), (len(rows), -rows.shape[1] % step))
+    padded = np.concatenate([np.clip(numbers, -128, 127), ends], axis=1)
+    if halves:
+        padded = padded.reshape(len(rows), -1, 4, 2).swapaxes(2, 3).reshape(len(rows), -1)
+    words: NDArray[Any] = np.ascontiguousarray(padded.astype(np.int8)).view("<i4").astype(np.int64)
+    return words

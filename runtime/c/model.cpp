@@ -81,6 +81,38 @@ spirloom_status spirloom_model_load_from_memory(const spirloom_runtime* runtime,
   });
 }
 
+size_t spirloom_model_method_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.methods().size();
+}
+
+const char* spirloom_model_method_name(const spirloom_model* model, size_t i) {
+  if (i >= spirloom_model_method_count(model)) return "";
+  return model->model.methods()[i].c_str();
+}
+
+const char* spirloom_model_method(const spirloom_model* model) {
+  return model == nullptr ? "" : model->model.method().c_str();
+}
+
+size_t spirloom_model_attachment_count(const spirloom_model* model) {
+  return model == nullptr ? 0 : model->model.attachments().size();
+}
+
+spirloom_status spirloom_model_attachment(const spirloom_model* model, size_t i,
+                                          spirloom_attachment_info* info, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_attachment", {{"model", model}, {"info", info}}));
+    SPIRLOOM_TRY(c::CheckIndex("attachments", i, model->model.attachments().size()));
+    const spirloom::Attachment& attachment = model->model.attachments()[i];
+    return c::Write<spirloom_attachment_info>("spirloom_attachment_info",
+                                              {.struct_size = sizeof(spirloom_attachment_info),
+                                               .name = attachment.name.c_str(),
+                                               .data = attachment.data.data(),
+                                               .size = attachment.data.size()},
+                                              info);
+  });
+}
+
 void spirloom_model_destroy(spirloom_model* model) { delete model; }
 
 size_t spirloom_model_input_count(const spirloom_model* model) {

@@ -5,6 +5,7 @@
 #include "runtime/base/error.h"
 #include "runtime/c/enums.h"
 #include "runtime/c/error.h"
+#include "runtime/c/model.h"
 #include "runtime/c/sized.h"
 
 namespace spirloom::c {
@@ -58,6 +59,9 @@ Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
   if (given.kept_sizes != 0) read.kept_sizes = given.kept_sizes;
   read.max_dispatches = given.max_dispatches;
   read.max_device_bytes = given.max_device_bytes;
+  if (given.method != nullptr) read.method = given.method;
+  if (given.shares != nullptr) read.shares = &given.shares->model;
+  read.own_states = given.own_states != 0;
   return read;
 }
 

@@ -82,6 +82,17 @@ spirloom_status spirloom_model_submit(spirloom_model* model, const spirloom_cons
   });
 }
 
+spirloom_status spirloom_model_submit_steps(spirloom_model* model, size_t steps,
+                                            spirloom_pending_run** run, spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_submit_steps", {{"model", model}, {"run", run}}));
+    *run = nullptr;
+    SPIRLOOM_TRY_ASSIGN(PendingRun submitted, model->model.SubmitSteps(steps));
+    *run = new spirloom_pending_run{std::move(submitted)};
+    return Status();
+  });
+}
+
 void spirloom_pending_run_destroy(spirloom_pending_run* run) { delete run; }
 
 spirloom_status spirloom_pending_run_is_done(const spirloom_pending_run* run, bool* done,

@@ -39,14 +39,46 @@ Status CheckSteps(const OpInfo& op) {
   return op.outputs.empty() ? InvalidFile({"It has no output."}) : Status();
 }
 
+bool IsTensor(const OpInfo& op, size_t arg) {
+  return arg < op.args.size() && op.args[arg].type == ArgType::kTensor && !op.args[arg].optional;
+}
+
 Status CheckView(const OpInfo& op) {
   if (op.view_of < 0) return Status();
-  const auto arg = static_cast<size_t>(op.view_of);
-  if (arg >= op.args.size() || op.args[arg].type != ArgType::kTensor || op.args[arg].optional) {
-    return InvalidFile({"It is a view of argument ", arg, ", which is no tensor."});
+  if (!IsTensor(op, static_cast<size_t>(op.view_of))) {
+    return InvalidFile({"It is a view of argument ", op.view_of, ", which is no tensor."});
   }
   if (op.outputs.size() == 1) return Status();
   return InvalidFile({"It is a view with ", op.outputs.size(), " outputs; a view has one."});
+}
+
+Status CheckUpdates(const OpInfo& op) {
+  for (const OutputInfo& output : op.outputs) {
+    if (output.updates < 0) continue;
+    if (!IsTensor(op, static_cast<size_t>(output.updates))) {
+      return InvalidFile({"It updates argument ", output.updates, ", which is no tensor."});
+    }
+    if (op.view_of >= 0) return InvalidFile({"It updates an argument, but is a view."});
+  }
+  return Status();
+}
+
+// What a kernel of an op that updates an argument binds.
+Status CheckUpdating(const OpInfo& op, const KernelInfo& kernel, const OperandInfo& operand) {
+  if (operand.source == OperandSource::kArg) {
+    const auto updated = [&operand](const OutputInfo& output) {
+      return output.updates >= 0 && static_cast<uint32_t>(output.updates) == operand.index;
+    };
+    if (std::ranges::none_of(op.outputs, updated)) return Status();
+    return InvalidFile({"Operand '", operand.name, "' is bound, but updated: it is the output."});
+  }
+  if (op.outputs[operand.index].updates < 0) return Status();
+  constexpr uint32_t kBuffers = 1U << static_cast<uint32_t>(Storage::kBuffer);
+  const bool follows = operand.storage == Storage::kAuto && !operand.own_storage;
+  if (operand.storage == Storage::kBuffer || (follows && kernel.storages == kBuffers)) {
+    return Status();
+  }
+  return InvalidFile({"Operand '", operand.name, "' is an updated tensor, but no buffer."});
 }
 
 Status CheckOperand(const OpInfo& op, const OperandInfo& operand) {
@@ -86,7 +118,10 @@ Status CheckPush(const KernelInfo& kernel) {
 Status CheckKernel(const OpInfo& op, const KernelInfo& kernel) {
   // Of a kernel that a selection leaves out, a library knows no more than when it would compute.
   if (kernel.operands.empty()) return Status();
-  for (const OperandInfo& operand : kernel.operands) SPIRLOOM_TRY(CheckOperand(op, operand));
+  for (const OperandInfo& operand : kernel.operands) {
+    SPIRLOOM_TRY(CheckOperand(op, operand));
+    SPIRLOOM_TRY(CheckUpdating(op, kernel, operand));
+  }
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     const auto writes = [i](const OperandInfo& operand) { return Writes(operand, i); };
     if (std::ranges::any_of(kernel.operands, writes)) continue;
@@ -97,10 +132,15 @@ Status CheckKernel(const OpInfo& op, const KernelInfo& kernel) {
 
 }  // namespace
 
+bool OpInfo::updates() const {
+  return std::ranges::any_of(outputs, [](const OutputInfo& output) { return output.updates >= 0; });
+}
+
 Status CheckOp(const OpInfo& op) {
   SPIRLOOM_TRY(CheckNames(op));
   SPIRLOOM_TRY(CheckSteps(op));
   SPIRLOOM_TRY(CheckView(op));
+  SPIRLOOM_TRY(CheckUpdates(op));
   for (const KernelInfo& kernel : op.kernels) {
     Status status = CheckKernel(op, kernel);
     if (!status.ok()) {

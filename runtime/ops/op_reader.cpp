@@ -115,6 +115,7 @@ OutputInfo OpReader::ReadOutput() {
   OutputInfo output;
   output.shape = ReadRequired("an output's shape", ValueKind::kInts);
   output.dtype = ReadRequired("an output's dtype", ValueKind::kInt);
+  output.updates = static_cast<int32_t>(in_.Below(kMaxItems)) - 1;
   return output;
 }
 

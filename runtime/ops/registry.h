@@ -43,6 +43,9 @@ struct StepInfo {
 struct OutputInfo {
   Formula shape;
   Formula dtype;
+  // The argument that the output is the updated whole of; -1: none. Kernels do not bind it: they
+  // find its elements in the output, a buffer, and change some.
+  int32_t updates = -1;
 };
 
 // Which tensor a kernel binds: an argument (or one of its list, see OperandInfo::list) or an output
@@ -139,6 +142,9 @@ struct OpInfo {
   // In order of preference: the first whose `when` holds and whose variant the library and device
   // have is used.
   std::vector<KernelInfo> kernels;
+
+  // Whether any output updates an argument.
+  bool updates() const;
 };
 
 // What one library says of its ops.

@@ -14,7 +14,7 @@
 namespace spirloom::pack {
 
 inline constexpr uint32_t kPackMagic = 0x4b504c53;  // "SLPK"
-inline constexpr uint32_t kPackVersion = 5;
+inline constexpr uint32_t kPackVersion = 7;
 inline constexpr uint32_t kPackAlignment = 64;
 inline constexpr uint32_t kMaxBindings = 16;
 inline constexpr uint32_t kMaxConstants = 12;
@@ -75,6 +75,13 @@ enum class Capability : uint8_t {
   kCooperativeMatrix = 12,
 };
 
+// What kCooperativeMatrix stands for: products of matrices of 16 x 16 f16, added up in f32, by a
+// subgroup of as many lanes as here, which all of a workgroup's are full of; and that much memory
+// for a workgroup.
+inline constexpr uint32_t kMatrixSide = 16;
+inline constexpr uint32_t kMatrixSubgroupSize = 32;
+inline constexpr uint32_t kMatrixSharedBytes = 32768;
+
 // How a module is stored.
 enum class Codec : uint32_t {
   kRaw = 0,
@@ -94,7 +101,8 @@ struct VariantRow {
   uint8_t constant_count;  // specialisation constants 3 .. 3 + constant_count - 1, 4 bytes each
   uint8_t bindings[16];    // BindingType of each binding
   uint8_t vulkan_minor;    // the module is for Vulkan 1.x and newer: 1, 2 or 3
-  uint8_t reserved[13];
+  uint8_t any_lanes;  // 1: the module does not look at its workgroup, so workgroup[0] may be any
+  uint8_t reserved[12];
 };
 static_assert(sizeof(VariantRow) == 64);
 

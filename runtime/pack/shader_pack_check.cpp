@@ -144,6 +144,9 @@ Status ShaderPack::CheckVariants() const {
     if (std::ranges::any_of(row.workgroup, [](uint16_t size) { return size == 0; })) {
       return InvalidFile({Row("Variant", i), " has a workgroup of size 0."});
     }
+    if (row.any_lanes > 1) {
+      return InvalidFile({Row("Variant", i), " has any_lanes ", row.any_lanes, ", not 0 or 1."});
+    }
     SPIRLOOM_TRY(CheckTarget(row, i));
     for (size_t b = 0; b < row.binding_count; ++b) {
       if (row.bindings[b] >= kBindingTypeCount) {

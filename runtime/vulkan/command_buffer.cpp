@@ -26,10 +26,11 @@ Result<CommandBuffer> CommandBuffer::Create(const Device& device) {
   return buffer;
 }
 
-Status CommandBuffer::Begin() {
+Status CommandBuffer::Begin(VkCommandBufferUsageFlags usage) {
   pool_.device().counters().recordings.fetch_add(1);
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  info.flags = usage;
   return ToStatus(fn().vkBeginCommandBuffer(handle_, &info), "vkBeginCommandBuffer");
 }
 

@@ -20,7 +20,7 @@ class CommandBuffer {
   static Result<CommandBuffer> Create(const Device& device);
 
   // Starts recording anew.
-  Status Begin();
+  Status Begin(VkCommandBufferUsageFlags usage = 0);
   Status End();
 
   void BindPipeline(const ComputePipeline& pipeline);

@@ -11,7 +11,6 @@ namespace {
 
 using pack::Capability;
 
-constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
 constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
 
 // Where a feature is in the structs of a chain: in one of its own, and in that of a Vulkan version.
@@ -60,10 +59,20 @@ constexpr FeaturePlace kPlaces[] = {
                    cooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
                    cooperativeMatrix)};
 
-constexpr FeaturePlace kMemoryModel = SPIRLOOM_PLACE(
-    kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
-    VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
-    SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features, vulkanMemoryModel);
+// What cooperative matrices take beside the feature of that name.
+constexpr FeaturePlace kBesideMatrices[] = {
+    SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
+                   VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
+                   SPIRLOOM_TYPE(VULKAN_1_2_FEATURES), VkPhysicalDeviceVulkan12Features,
+                   vulkanMemoryModel),
+    SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
+                   VkPhysicalDeviceSubgroupSizeControlFeatures, subgroupSizeControl,
+                   SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
+                   subgroupSizeControl),
+    SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
+                   VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups,
+                   SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
+                   computeFullSubgroups)};
 constexpr FeaturePlace kTimeline = SPIRLOOM_PLACE(
     kCooperativeMatrix, SPIRLOOM_TYPE(TIMELINE_SEMAPHORE_FEATURES),
     VkPhysicalDeviceTimelineSemaphoreFeatures, timelineSemaphore,
@@ -104,7 +113,9 @@ uint64_t EnabledCapabilities(const void* chain) {
   for (const FeaturePlace& place : kPlaces) {
     if (IsOn(place, chain)) bits |= pack::CapabilityBit(place.capability);
   }
-  if (!IsOn(kMemoryModel, chain)) bits &= ~pack::CapabilityBit(Capability::kCooperativeMatrix);
+  for (const FeaturePlace& place : kBesideMatrices) {
+    if (!IsOn(place, chain)) bits &= ~pack::CapabilityBit(place.capability);
+  }
   return bits;
 }
 
@@ -147,10 +158,16 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
       known(VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
     Link(integer_dot_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   }
-  // Cooperative matrix code is written in the Vulkan memory model.
+  // Cooperative matrix code is written in the Vulkan memory model, for subgroups of one size.
+  const auto has = [&](const char* extension) {
+    return std::ranges::find(extensions, extension) != extensions.end();
+  };
   if (Wants(Capability::kCooperativeMatrix) && api_version >= VK_API_VERSION_1_2 &&
-      known(0, kCooperativeMatrixExtension)) {
+      has(kCooperativeMatrixExtension) &&
+      known(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+    extensions_.push_back(kCooperativeMatrixExtension);
     Link(cooperative_matrix_, kCooperativeMatrixType);
+    Link(subgroup_size_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
     Link(memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
   }
 }
@@ -179,7 +196,7 @@ void FeatureChain::AddTo(VkPhysicalDeviceFeatures2& chain) {
     TurnOn(*own, place.offset);
   };
   for (const FeaturePlace& place : kPlaces) add(place);
-  add(kMemoryModel);
+  for (const FeaturePlace& place : kBesideMatrices) add(place);
 }
 
 void FeatureChain::KeepWanted() {
@@ -212,7 +229,8 @@ uint64_t FeatureChain::Capabilities() const {
   add(core_.features.shaderInt16, Capability::kShaderInt16);
   add(core_.features.shaderInt64, Capability::kShaderInt64);
   add(integer_dot_.shaderIntegerDotProduct, Capability::kIntegerDotProduct);
-  add(cooperative_matrix_.cooperativeMatrix & memory_model_.vulkanMemoryModel,
+  add(cooperative_matrix_.cooperativeMatrix & memory_model_.vulkanMemoryModel &
+          subgroup_size_.subgroupSizeControl & subgroup_size_.computeFullSubgroups,
       Capability::kCooperativeMatrix);
   return bits;
 }

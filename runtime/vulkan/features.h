@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "runtime/pack/capability.h"
+#include "runtime/vulkan/cooperative_matrix.h"
 #include "runtime/vulkan/functions.h"
 
 namespace spirloom::vulkan {
-
-// VkPhysicalDeviceCooperativeMatrixFeaturesKHR, which older headers lack.
-struct CooperativeMatrixFeatures {
-  VkStructureType sType;
-  void* pNext;
-  VkBool32 cooperativeMatrix;
-  VkBool32 cooperativeMatrixRobustBufferAccess;
-};
 
 // The feature structs that capabilities come from, chained for vkGetPhysicalDeviceFeatures2 and
 // vkCreateDevice. Points into itself: neither moves nor copies.
@@ -55,6 +48,7 @@ class FeatureChain {
   VkPhysicalDeviceShaderFloat16Int8Features float16_int8_{};
   VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_{};
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_{};
   CooperativeMatrixFeatures cooperative_matrix_{};
   void** tail_ = &core_.pNext;
   std::vector<const char*> extensions_;

@@ -6,6 +6,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/pack/capability.h"
+#include "runtime/vulkan/cooperative_matrix.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/instance.h"
 
@@ -213,6 +214,9 @@ Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice
     FeatureChain features(device.api_version, device.extensions, pack::kAllCapabilities);
     features.Query(fn, handle);
     device.capabilities |= features.Capabilities();
+    constexpr uint64_t kMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+    if ((device.capabilities & kMatrices) != 0 && !TakesMatrixKernels(instance, handle))
+      device.capabilities &= ~kMatrices;
   }
   FillInfo(device);
   return device;

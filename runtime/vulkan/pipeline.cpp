@@ -79,6 +79,13 @@ Result<ComputePipeline> ComputePipeline::Create(const Device& device, LayoutCach
   info.stage.module = module.get();
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &specialization.info;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups{};
+  if (desc.subgroup_size != 0) {
+    subgroups.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+    subgroups.requiredSubgroupSize = desc.subgroup_size;
+    info.stage.pNext = &subgroups;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.layout = pipeline.layout_.pipeline;
   VkPipeline handle = VK_NULL_HANDLE;
   SPIRLOOM_TRY(ToStatus(device.fn().vkCreateComputePipelines(device.handle(), cache,

@@ -22,6 +22,7 @@ struct PipelineDesc {
   uint32_t push_bytes = 0;
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // specialisation constants 0, 1, 2
   std::vector<uint32_t> constants = {};        // specialisation constants 3, 4, …: their bits
+  uint32_t subgroup_size = 0;  // that of all subgroups, each full; 0: whatever the driver takes
 };
 
 // A VkPipeline. Its layout belongs to the LayoutCache it was made with, which must outlive it.

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import toolchain
 from benchmarks.context import Rate
+from benchmarks.gpu import page as page_gpu
 from benchmarks.kernels import Ceilings
 from benchmarks.performance import files, read_results
 from benchmarks.plot import Bars, chart
@@ -17,7 +18,7 @@ from benchmarks.tables import figure, percent, table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-COMMITTED = files(read_results(RESULTS))
+COMMITTED = files(read_results(RESULTS)) | page_gpu.files(page_gpu.read_results(RESULTS))
 
 
 @pytest.mark.parametrize("path", sorted(COMMITTED))

@@ -334,6 +334,20 @@ TEST_F(CModelTest, OneLibraryMayOverrideAnother) {
   spirloom_runtime_destroy(runtime);
 }
 
+TEST_F(CModelTest, GivesAttachments) {
+  EXPECT_EQ(spirloom_model_attachment_count(nullptr), 0u);
+  graph::FileGraph graph = Twice(1, false);
+  graph.attachments = {{"words", "one two"}};
+  OwnedModel model = Load(graph);
+  ASSERT_EQ(spirloom_model_attachment_count(model.get()), 1u);
+  spirloom_attachment_info info = SPIRLOOM_INIT(spirloom_attachment_info);
+  ASSERT_EQ(Call(spirloom_model_attachment, model.get(), 0u, &info).message, "");
+  EXPECT_STREQ(info.name, "words");
+  EXPECT_EQ(std::string(static_cast<const char*>(info.data), info.size), "one two");
+  EXPECT_THAT(Call(spirloom_model_attachment, model.get(), 1u, &info).message,
+              HasSubstr("attachments"));
+}
+
 // total += x of [2], from [1, 2].
 graph::FileGraph StatefulGraph() {
   graph::FileGraph graph;

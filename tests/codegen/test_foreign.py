@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from codegen import load_library
 from codegen.errors import SpecError
+from codegen.library import ROOT
 from codegen.registry import foreign_bytes
 from codegen.spec import DTypeOf, Exactly, ForeignName, ShapeOf
 from tests.codegen.small_project import SPEC, Project
@@ -52,8 +54,28 @@ def test_settings_from_tensors(project: Project) -> None:
     name = names(project)[0]
     assert name.settings == (("sizes", ShapeOf("y", 2)), ("kind", DTypeOf("a")))
     data = foreign_bytes(project.load())
-    assert data.startswith(b"\x15spirloom-executorch-1\0\1\x0faten.add.Tensor\0")
-    assert b"\3x.y\0" in data and b"\x0faten.add.Tensor\0\0\0" in data
+    assert data.startswith(b"\x15spirloom-executorch-2\0\1\x0faten.add.Tensor\0")
+    assert b"\3x.y\0" in data and b"\x0faten.add.Tensor\0\0\0\0\0\0" in data
+
+
+def test_parts_and_what_they_change(project: Project) -> None:
+    project.spec(
+        OP,
+        OP + "executorch:\n"
+        "  - x: {args: [a, b], result: a, part: 1 of 2}\n"
+        "  - x: {args: [b, a], result: 1, part: 2 of 2}\n",
+    )
+    first, second, _ = names(project)
+    assert (first.part, first.parts, first.result) == (0, 2, "a")
+    assert (second.part, second.parts, second.result) == (1, 2, 1)
+
+
+def test_a_number_for_a_tensor_of_its_own_dtype() -> None:
+    library = load_library([ROOT / "op_specs"], [ROOT / "templates" / "glsl"])
+    name = "et_vk.apply_rotary_emb"
+    (first, second) = (f for f in library.ops["spirloom.rotary_at"].foreign if f.name == name)
+    assert first.settings == (("positions", 0), ("interleaved", True))
+    assert (first.result, second.result) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +98,19 @@ def test_settings_from_tensors(project: Project) -> None:
         ("x: {args: [a, b], set: {alpha: z.shape}}", "4:36", "'z' is not a tensor of this spec;"),
         ("x: {args: [a, b], rank: 9}", "4:29", "Rank 9 is not one of 0 to 8."),
         ("x: {set: {}}", "4:8", "Key 'args' is missing from 'x'."),
+        ("x: {args: [a, [b]], result: b}", "4:5", "'x' changes 'b', which no place gives."),
+        ("x: {args: [a, b], part: 3 of 2}", "4:29", "Part '3 of 2' is not one like 1 of 3."),
+        ("x: {args: [a, b], part: 1 of 2}", "4:5", "ExecuTorch's 'x' has 2 parts, and no spec is"),
+        (
+            "x: {args: [a, b], result: 9}",
+            "4:31",
+            "Result '9' is neither one of 0 to 8 nor",
+        ),
+        (
+            "x: {args: [a, b], result: y}",
+            "4:31",
+            "Result 'y' is neither one of 0 to 8 nor",
+        ),
         ("{x: [a, b], z: [a, b]}", "4:5", "An item of 'executorch' has one name."),
     ],
 )

@@ -21,6 +21,43 @@ OUTPUT = '  y: {shape: "broadcast(a.shape, b.shape)", dtype: a.dtype}\n'
             "A view has one output, not 2: it shares one's elements.",
         ),
         (
+            "kernel:\n",
+            "updates: alpha\nkernel:\n",
+            "9:10",
+            "'alpha' is not a tensor argument.",
+        ),
+        (
+            "kernel:\n",
+            "updates: a\nkernel:\n",
+            "9:10",
+            "An op that updates 'a' has one output, which is 'like a'.",
+        ),
+        (
+            OUTPUT + "kernel:\n",
+            "  y: like a\nupdates: a\nkernel:\n",
+            "11:3",
+            "Kernel 'add' binds 'a', which the op updates: the output holds its elements already. "
+            "Say 'tensors: {a: none}'.",
+        ),
+        (
+            OUTPUT + "kernel:\n",
+            "  y: like a\nupdates: a\nkernel:\n  tensors: {a: none}\n",
+            "11:3",
+            "Kernel 'add' updates 'a' elsewhere than in a buffer.",
+        ),
+        (
+            OUTPUT + "kernel:\n",
+            "  y: like a\nupdates: {z: a}\nkernel:\n",
+            "9:11",
+            "'z' is not an output.",
+        ),
+        (
+            "kernel:\n",
+            "updates: {y: a}\nkernel:\n",
+            "9:14",
+            "Output 'y' updates 'a', but is not like it.",
+        ),
+        (
             "  params: {expr",
             "  tensors: {y: none}\n  params: {expr",
             "12:16",

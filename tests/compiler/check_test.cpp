@@ -225,8 +225,8 @@ TEST_F(CheckTest, CapabilityThatNoNeedStandsFor) {
                         "no name of `needs` stands for."));
 }
 
-// The device's feature is KHR's; NV's matrices would be invalid there.
-TEST_F(CheckTest, MatricesOfOneVendorAreRefused) {
+// NV's matrices are rewritten as KHR's, which must know what each is for.
+TEST_F(CheckTest, MatricesOutsideOfProductsAreRefused) {
   GlslParts parts;
   parts.extensions =
       "#extension GL_KHR_memory_scope_semantics : require\n"
@@ -236,9 +236,10 @@ TEST_F(CheckTest, MatricesOfOneVendorAreRefused) {
     m += fcoopmatNV<32, gl_ScopeSubgroup, 8, 8>(x_data[i]);
     coopMatStoreNV(m, y_data, 0, 8, false);)";
   AddVariant("scale_f32_buffer", parts.Text())["needs"] = {"cooperative_matrix"};
-  EXPECT_THAT(Compile().status().message(),
-              HasSubstr("The shader needs the SPIR-V capability CooperativeMatrixNV (5357), which "
-                        "no name of `needs` stands for."));
+  EXPECT_THAT(
+      Compile().status().message(),
+      HasSubstr("No multiply-add takes the cooperative matrices of f32 8 x 8, so that it is "
+                "open what they are for."));
 }
 
 }  // namespace

@@ -49,6 +49,33 @@ TEST_F(CompilerPackTest, BytesDoNotDependOnThreads) {
   }
 }
 
+TEST_F(CompilerPackTest, SaysWhichKernelsDoNotLookAtTheirWorkgroup) {
+  const std::vector<std::string> bodies = {
+      "y_data[i] = x_data[i];",
+      "y_data[i] = x_data[i] * float(gl_NumWorkGroups.x * gl_WorkGroupSize.x);",
+      "y_data[i] = x_data[i] + float(gl_LocalInvocationID.x);",
+      "y_data[i] = x_data[i] + float(gl_WorkGroupID.x);",
+      "tile[i % 2] = x_data[i]; y_data[i] = tile[0];",
+      "y_data[i] = subgroupAdd(x_data[i]);"};
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    GlslParts parts;
+    parts.extensions = "#extension GL_KHR_shader_subgroup_arithmetic : enable\n";
+    parts.functions = "shared float tile[2];\n";
+    parts.body = bodies[i];
+    AddVariant("v" + std::to_string(i), parts.Text())["needs"] = {"subgroup_arithmetic"};
+    if (i + 1 < bodies.size()) manifest_["variants"][i]["needs"] = nlohmann::json::array();
+  }
+  const Result<CompileReport> report = Compile();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const std::string bytes = PackBytes();
+  const std::vector<uint64_t> aligned = Aligned(bytes);
+  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
+  const pack::ShaderPack pack = ValueOf(pack::ShaderPack::Open(view, pack::PackCheck::kContent));
+  std::vector<int> any_lanes;
+  for (const pack::VariantRow& row : pack.variants()) any_lanes.push_back(row.any_lanes);
+  EXPECT_THAT(any_lanes, testing::ElementsAre(1, 1, 0, 0, 0, 0));
+}
+
 TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   AddVariants(7);
   manifest_["variants"][2]["key"] = uint64_t{5} << 32;

@@ -23,6 +23,7 @@ size_t CountDivergent(const std::string& body) {
       "layout(constant_id = 3) const int COUNT = 5;\n"
       "layout(push_constant) uniform Push { int n; int sizes[4]; };\n"
       "layout(set = 0, binding = 0) buffer Data { int data[]; };\n"
+      "layout(set = 0, binding = 1) readonly buffer Given { int given[]; };\n"
       "shared int partial[64];\n"
       "int lane() { return int(gl_LocalInvocationID.x); }\n"
       "int group() { return int(gl_WorkGroupID.x); }\n"
@@ -45,6 +46,12 @@ TEST(Uniformity, TakesStraightCodeAndUniformConditions) {
   EXPECT_EQ(CountDivergent("if (group() * 64 >= n) return; barrier();"), 0u);
   EXPECT_EQ(CountDivergent("if (gl_NumWorkGroups.y > 1u) barrier();"), 0u);
   EXPECT_EQ(CountDivergent("switch (n) { case 1: barrier(); break; default: total(); }"), 0u);
+}
+
+TEST(Uniformity, TakesWhatIsReadAtOnePlaceOfABufferThatNobodyWrites) {
+  EXPECT_EQ(CountDivergent("for (int i = 0; i < given[group()]; i++) barrier();"), 0u);
+  EXPECT_EQ(CountDivergent("for (int i = 0; i < given[lane()]; i++) barrier();"), 1u);
+  EXPECT_EQ(CountDivergent("for (int i = 0; i < data[group()]; i++) barrier();"), 1u);
 }
 
 TEST(Uniformity, TakesLoopsOfUniformLength) {

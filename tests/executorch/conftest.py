@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,4 +26,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="try every case of ExecuTorch's suites and write generated/executorch_suite.md",
     )
-    parser.addoption("--suite-seed", type=int, help="choose the cases; else the day does")
+    parser.addoption(
+        "--suite-seed",
+        type=int,
+        default=datetime.date.today().toordinal(),
+        help="choose the cases; else the day does",
+    )
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Says which cases of ExecuTorch's suites were tried."""
+    if config.getoption("--suite-all"):
+        terminalreporter.write_line("Of ExecuTorch's suites all cases.")
+    else:
+        seed = config.getoption("--suite-seed")
+        terminalreporter.write_line(f"Of ExecuTorch's suites the sample of --suite-seed {seed}.")

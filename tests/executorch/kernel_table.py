@@ -72,11 +72,12 @@ def _lines() -> Iterator[str]:
         if packet is None or (overload or "default") not in packet.overloads():
             continue
         schema = getattr(packet, overload or "default")._schema
-        found = _functional(packet, schema)
+        found = _functional(getattr(torch.ops.aten, base.removesuffix("_")), schema)
         if found is not None:
             taken = [a for a in schema.arguments if not a.is_out]
             spelled = [("*" if a.kwarg_only else "") + a.name for a in taken]
-            target = f"aten.{base}" + (f".{found.overload_name}" if found.overload_name else "")
+            parts = ["aten", base.removesuffix("_"), found.overload_name]
+            target = ".".join(filter(None, parts))
             yield " ".join([f"aten::{name}", target, *spelled])
 
 

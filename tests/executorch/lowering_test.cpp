@@ -101,6 +101,44 @@ TEST(Lowering, MakesStatesOfBuffersThatCallsWrite) {
   }
 }
 
+// relu(cache) after x is written to the row that element 1 of an input tells; the cache is a buffer
+// or an input.
+ProgramBuilder Writing(bool is_buffer) {
+  ProgramBuilder builder;
+  const int32_t x = builder.AddTensor({1, 1, 1, 4});
+  const int32_t at = builder.AddTensor({2}, vk::ElementType::I32);
+  builder.AddConstant(0, 64, "initial");
+  builder.named = std::vector<std::byte>(64);
+  const int32_t cache =
+      builder.AddTensor({1, 4, 1, 4}, vk::ElementType::F32, is_buffer ? 0 : -1, is_buffer ? 1 : -1);
+  const int32_t y = builder.AddTensor({1, 4, 1, 4}), position = builder.AddSymInt();
+  builder.AddCall("et_vk.select_as_symint.default",
+                  {at, builder.AddInt(0), builder.AddInt(1), position});
+  builder.AddCall("update_cache.default", {x, cache, position, builder.AddTensor({1})});
+  builder.AddCall("aten.relu.default", {cache, y});
+  builder.graph.inputs = {static_cast<uint32_t>(x), static_cast<uint32_t>(at)};
+  if (!is_buffer) builder.graph.inputs.push_back(static_cast<uint32_t>(cache));
+  builder.graph.outputs = {static_cast<uint32_t>(y)};
+  return builder;
+}
+
+TEST(Lowering, ACallChangesABufferWhereAnInputTells) {
+  ProgramBuilder builder = Writing(/*is_buffer=*/true);
+  const graph::Graph graph = GraphOf(builder);
+  EXPECT_THAT(OpsOf(graph), ElementsAre("aten.slice.Tensor", "spirloom.cache_update", "aten.relu"));
+  ASSERT_EQ(graph.states.size(), 1U);
+  EXPECT_EQ(graph.nodes[1].args[0].tensors[0], graph.states[0]);
+  EXPECT_EQ(graph.nodes[1].args[2].tensors[0], graph.nodes[0].outputs[0]);
+  EXPECT_EQ(graph.nodes[1].outputs[0], graph.updates[0]);
+  EXPECT_EQ(graph.nodes[2].args[0].tensors[0], graph.updates[0]);
+  EXPECT_EQ(graph.inputs.size(), 2U);  // the position is no size of the graph's
+}
+
+TEST(Lowering, ACallChangesNoInput) {
+  ProgramBuilder builder = Writing(/*is_buffer=*/false);
+  EXPECT_THAT(ErrorOf(builder), HasSubstr("which the call changes, is no buffer of the delegate"));
+}
+
 TEST(Lowering, KeepsNoZerosOfStates) {
   const graph::Graph graph = Accumulating(std::vector<std::byte>(16), /*prepacked=*/true);
   ASSERT_EQ(graph.states.size(), 1U);

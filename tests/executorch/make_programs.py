@@ -2,7 +2,8 @@
 
 python -m tests.executorch.make_programs
 
-Beside each, NAME.npz has inputs and what PyTorch makes of them.
+Beside each, NAME.npz has inputs and what PyTorch makes of them; where runs change a buffer, one
+output in each of several runs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from executorch.devtools.bundled_program.config import MethodTestCase, MethodTes
 from executorch.devtools.bundled_program.serialize import (
     serialize_from_bundled_program_to_flatbuffer,
 )
-from executorch.exir import to_edge_transform_and_lower
+from executorch.exir import ExecutorchBackendConfig, to_edge_transform_and_lower
+from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 from torch import Tensor, nn
 
 FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
@@ -70,9 +72,9 @@ class Decoder(nn.Module):  # type: ignore[misc]
 class Counter(nn.Module):  # type: ignore[misc]
     """A buffer that each run changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: float = 0.0) -> None:
         super().__init__()
-        self.register_buffer("seen", torch.zeros(4))
+        self.register_buffer("seen", torch.full((4,), first))
 
     def forward(self, x: Tensor) -> Tensor:
         self.seen.add_(x)
@@ -87,6 +89,8 @@ class Network:
     inputs: Callable[[], tuple[Tensor, ...]]
     delegated: bool = True
     bundled: bool = False
+    keeps_first: bool = False  # of buffers that runs change, what they hold at first
+    runs: int = 1  # of the same input; with buffers that runs change, each gives something else
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -106,7 +110,13 @@ NETWORKS = {
     "decoder": Network(Decoder, _indices),
     "decoder_kernels": Network(Decoder, _indices, delegated=False),
     "half": Network(Islands, _floats(2, 6), options={"force_fp16": True}),
-    "state": Network(Counter, _floats(4), delegated=False),
+    "state": Network(Counter, _floats(4), delegated=False, runs=3),
+    "first_value": Network(
+        lambda: Counter(5.0), _floats(4), delegated=False, runs=3, keeps_first=True
+    ),
+    "state_in_delegate": Network(
+        lambda: Counter(5.0), _floats(4), runs=3, options={"alias_buffer_mutations": True}
+    ),
     "cases": Network(Islands, _floats(2, 6), bundled=True),
 }
 
@@ -115,7 +125,10 @@ def lowered(network: Network, module: nn.Module, inputs: tuple[Tensor, ...]) -> 
     """A module as ExecuTorch has it."""
     exported = torch.export.export(module, inputs)
     partitioner = [VulkanPartitioner(network.options)] if network.delegated else []
-    return to_edge_transform_and_lower(exported, partitioner=partitioner).to_executorch()
+    edge = to_edge_transform_and_lower(exported, partitioner=partitioner)
+    # Else ExecuTorch forgets what buffers hold that runs change.
+    passes = [InitializedMutableBufferPass([""])] if network.keeps_first else []
+    return edge.to_executorch(ExecutorchBackendConfig(passes=passes))
 
 
 def bundled(manager: Any, module: nn.Module, network: Network) -> bytes:
@@ -135,10 +148,10 @@ def main() -> None:
         module, inputs = network.module().eval(), network.inputs()
         with torch.no_grad():
             manager = lowered(network, module, inputs)
-            wanted = module(*inputs)
+            wanted = [module(*inputs) for _ in range(network.runs)]
             data = bundled(manager, module, network) if network.bundled else bytes(manager.buffer)
         (FOLDER / f"{name}.{'b' * network.bundled}pte").write_bytes(data)
-        results = wanted if isinstance(wanted, tuple) else (wanted,)
+        results = wanted[0] if isinstance(wanted[0], tuple) else wanted
         arrays = {f"input{i}": x.numpy() for i, x in enumerate(inputs)}
         arrays |= {f"output{i}": y.detach().numpy() for i, y in enumerate(results)}
         np.savez(FOLDER / f"{name}.npz", **arrays)

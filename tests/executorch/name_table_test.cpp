@@ -37,6 +37,22 @@ TEST(NameTable, TellsCallsOfOneNameApart) {
   for (const Service& service : found) EXPECT_TRUE(service.rank.has_value());
 }
 
+TEST(NameTable, SeveralOpsComputeACall) {
+  const NameTable names = AllNames();
+  const auto found = names.Find("sdpa_with_kv_cache");
+  ASSERT_EQ(found.size(), 3U);
+  for (uint32_t part = 0; part < 3; ++part) {
+    EXPECT_EQ(found[part].part, part);
+    EXPECT_EQ(found[part].parts, 3U);
+  }
+  EXPECT_EQ(names.op(found[0]).name, "spirloom.cache_update");
+  EXPECT_EQ(ChangedPlace(found[0]), 3U);
+  EXPECT_EQ(ChangedPlace(found[1]), 4U);
+  EXPECT_EQ(names.op(found[2]).name, "spirloom.cached_attention");
+  EXPECT_EQ(ChangedPlace(found[2]), std::nullopt);
+  EXPECT_EQ(names.op(found[2]).args[3].dtype, DType::kI32);  // positions
+}
+
 TEST(NameTable, KnowsNoOthers) {
   EXPECT_TRUE(AllNames().Find("aten.no_such").empty());
   EXPECT_EQ(AllNames().FindOp("aten.no_such"), nullptr);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,6 +60,27 @@ def test_arguments_bind_by_place(op: Op, foreign: ForeignName) -> None:
         if (foreign.name, argument.name) in OTHERWISE or argument.name == "dtype":
             continue
         assert given == wanted.name, f"{argument.name} is {wanted.name}, not {given}"
+
+
+def delegated() -> set[str]:
+    """The names of what ExecuTorch's Vulkan partitioner delegates: the keys of its registry."""
+    from executorch.backends.vulkan import custom_ops_lib  # noqa: F401  registers et_vk::*
+    from executorch.backends.vulkan.op_registry import vulkan_supported_ops
+
+    keys = (key if isinstance(key, str) else key.__name__ for key in vulkan_supported_ops)
+    return {key.replace("::", ".").removesuffix(".default") for key in keys}
+
+
+def test_the_document_lists_what_is_not_served() -> None:
+    served = {foreign.name for op in LIBRARY.ops.values() for foreign in op.foreign}
+    rules = (ROOT / "integrations/executorch/lower/structure.cpp").read_text()
+    served |= set(re.findall(r'Row\{"([^"]+)"', rules))
+    served |= {"getitem"}  # a result of a call: no call itself
+    known = delegated()
+    missing = {n for n in known if n not in served and n.removeprefix("llama.") not in served}
+    text = (ROOT / "docs/executorch.md").read_text()
+    count, said = re.findall(r"Of its (\d+) names these .*?: (.*?)\.\n", text, re.DOTALL)[0]
+    assert (int(count), set(re.findall(r"`([^`]+)`", said))) == (len(known), missing)
 
 
 def test_every_name_of_pytorchs_exists() -> None:

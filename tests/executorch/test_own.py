@@ -136,26 +136,6 @@ def test_bounds_of_numbers() -> None:
         run(method, (torch.tensor([0, 10]),))
 
 
-class Counter(torch.nn.Module):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("seen", torch.zeros(3))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.seen.add_(torch.abs(x))
-        return self.seen * 2.0
-
-
-def test_buffers_that_runs_change() -> None:
-    """They stay ExecuTorch's: a delegate takes them, and gives what is to be in them."""
-    net = Counter()
-    program = Own(net, (torch.randn(3),))
-    assert program.delegates == 1
-    method, net = load(program.buffer), Counter()
-    for _ in range(3):
-        check(net, method, (torch.randn(3),))
-
-
 def stays(caplog: pytest.LogCaptureFixture, **options: Any) -> dict[str, str]:
     """Operator → why it stays, of a network of two layers."""
     caplog.clear()

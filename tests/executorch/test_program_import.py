@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,11 @@ from spirloom.torch.options import Options
 from tests.executorch.kernel_table import table
 from tests.executorch.make_programs import NETWORKS, Network, bundled, lowered
 from tests.executorch.programs import load, run
+from tests.executorch.test_states import Accumulator, Cache, Recurrent, Window, steps
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = OpLibrary()
-RUNNING = [name for name in NETWORKS if name != "state"]
+RUNNING = [name for name, network in NETWORKS.items() if network.runs == 1]
 
 
 def program(network: Network, path: Path) -> tuple[Any, tuple[Any, ...], bytes]:
@@ -62,6 +64,44 @@ def test_results_are_those_of_pytorch_and_of_executorch(name: str, tmp_path: Pat
         for other in others:
             assert ours.shape == other.shape
             torch.testing.assert_close(ours, other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("delegated", [True, False])
+@pytest.mark.parametrize("kind", [Accumulator, Window, Cache, Recurrent])
+def test_states_go_on_as_in_executorch(
+    kind: type[torch.nn.Module], delegated: bool, tmp_path: Path
+) -> None:
+    """Buffers that a Vulkan delegate has, or that ExecuTorch's own kernels write."""
+    module = kind()
+    inputs = steps(module, 6)
+    options = {"alias_buffer_mutations": True}
+    network = Network(
+        lambda: module, lambda: inputs[0], delegated, options=options, keeps_first=True
+    )
+    with torch.no_grad():
+        manager = lowered(network, copy.deepcopy(module), inputs[0])
+    (tmp_path / "net.pte").write_bytes(bytes(manager.buffer))
+    method = load(bytes(manager.buffer))
+    graph = imported(tmp_path / "net.pte")
+    assert len(graph.states) == len([name for name, _ in module.named_buffers() if name != "slots"])
+    model = spirloom.load(graph_file.to_bytes(graph))
+    for given in inputs:
+        with torch.no_grad():
+            eager = module(*given)
+        eager = eager if isinstance(eager, tuple) else (eager,)
+        ours = [torch.as_tensor(y) for y in model(*given)]
+        for mine, *others in zip(ours, eager, run(method, given), strict=True):
+            for other in others:
+                torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-5)
+
+
+def test_states_without_the_option_are_refused(tmp_path: Path) -> None:
+    """ExecuTorch's partitioner then gives them as results that nobody takes."""
+    module = Accumulator()
+    network = Network(lambda: module, lambda: steps(module, 1)[0])
+    (tmp_path / "net.pte").write_bytes(bytes(lowered(network, module, network.inputs()).buffer))
+    with pytest.raises(ImportFailure, match="2 results and 1 are taken.*'alias_buffer_mutations'"):
+        imported(tmp_path / "net.pte")
 
 
 def test_delegates_share_no_border(tmp_path: Path) -> None:

@@ -286,4 +286,4 @@ def test_what_fused_operators_refuse(library: OpLibrary, tmp_path: Path) -> None
     with pytest.raises(ImportFailure, match="import the model for prompts, with a past length"):
         run(library, tmp_path, made, {"q": q, "p": past}, counts)
     with pytest.raises(ImportFailure, match="the operator domain 'com.microsoft' is unknown"):
-        run(library, tmp_path, fused("MatMulNBits", "q"), {"q": q})
+        run(library, tmp_path, fused("MatMulBnb4", "q"), {"q": q})

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from spirloom import graph_file, graph_reader
+from spirloom import graph_file, graph_reader, inspect
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import DType, Graph, Node, State, Storage, Tensor, constant
+from spirloom.ops import OpLibrary
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -82,6 +83,70 @@ def test_states_are_read_back(tmp_path: Path) -> None:
     assert graph_file.to_bytes(graph) == path.read_bytes()
 
 
+def methods() -> list[Graph]:
+    """The stateful graph twice, once with a constant more."""
+    first, second = stateful_graph(), stateful_graph()
+    first.name, second.name = "first", "second"
+    more = constant("more", np.array([4, 5, 6], np.float32))
+    y = Tensor("z", DType.F32, (3,))
+    second.nodes.append(Node("aten.maximum", (second.outputs[0], more), (y,), "more"))
+    second.outputs.append(y)
+    return [first, second]
+
+
+def test_methods_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "net.slg"
+    graph_file.save(methods(), path)
+    first, second = graph_reader.load_methods(path, check=True)
+    assert (first.name, second.name) == ("first", "second")
+    assert len(first.nodes) == 1 and len(second.nodes) == 2
+    assert graph_reader.load(path).name == "first"
+    data = path.read_bytes()
+    assert data.count(struct.pack("<3f", 1, 2, 3)) == 1  # the state's initial value
+    assert graph_file.to_bytes(first, second) == data
+
+
+def test_what_is_no_method_is_refused() -> None:
+    first, second = methods()
+    second.name = "first"
+    with pytest.raises(ImportFailure, match="'first' stands for two methods, or for none"):
+        graph_file.to_bytes(first, second)
+    second.name = "second"
+    second.states[0].initial = np.array([1, 2, 4], np.float32)
+    with pytest.raises(ImportFailure, match=r"State 's' is f32\[3\] in method 'first', and"):
+        graph_file.to_bytes(first, second)
+
+
+def test_attachments_are_read_back(tmp_path: Path) -> None:
+    first, second = methods()
+    first.attachments, second.attachments = {"a": b"\0\1", "b": b""}, {"b": b"", "c": b"3"}
+    graph_file.save([first, second], tmp_path / "net.slg")
+    again = graph_reader.load_methods(tmp_path / "net.slg")
+    assert again[0].attachments == {"a": b"\0\1", "b": b"", "c": b"3"}
+    assert again[1].attachments == {}
+    assert graph_file.to_bytes(*again) == (tmp_path / "net.slg").read_bytes()
+    facts = inspect.describe(again[0], OpLibrary())
+    assert facts["attachments"] == {"a": 2, "b": 0, "c": 1}
+    assert "attachment  c, 1 B" in inspect.to_text(again[0], OpLibrary()).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("attachments", "message"),
+    [
+        ({"": b""}, "has 1 to 255 bytes; '' has 0"),
+        ({"ä" * 128: b""}, "has 256"),
+        ({str(i): b"" for i in range(65)}, "at most 64 attachments, not 66"),
+        ({"a": b"1"}, "two attachments of the name 'a'"),
+        ({"b": bytes((256 << 20) + 1)}, "at most 268435456 bytes together, not 268435457"),
+    ],
+)
+def test_impossible_attachments_are_refused(attachments: dict[str, bytes], message: str) -> None:
+    first, second = methods()
+    first.attachments, second.attachments = {"a": b""}, attachments
+    with pytest.raises(ImportFailure, match=message):
+        graph_file.to_bytes(first, second)
+
+
 def test_states_of_other_types_are_refused(tmp_path: Path) -> None:
     graph = stateful_graph()
     graph.states[1].update = graph.outputs[0]
@@ -127,7 +192,9 @@ def test_graph_and_constants_of_two_imports_are_refused(tmp_path: Path) -> None:
     data.write_bytes((tmp_path / "new.slg.data").read_bytes())
     with pytest.raises(ImportFailure) as error:
         graph_reader.load(old)
-    digests = [graph_file._encode(g, None)[1].digest.hex() for g in (small_graph(), other_graph())]
+    digests = [
+        graph_file._encode([g], None)[1].digest.hex() for g in (small_graph(), other_graph())
+    ]
     assert str(error.value) == (
         f"{old} and {data} do not belong together: the graph was written with constants of the "
         f"digest {digests[0]}, the file holds those of {digests[1]}. Put the file that was written "
@@ -197,7 +264,7 @@ def test_constants_cut_short_are_refused(tmp_path: Path, size: int) -> None:
 def test_a_graph_without_a_digest_takes_no_other_file(tmp_path: Path) -> None:
     path = tmp_path / "g.slg"
     graph_file.save(small_graph(), path, external_data=True)
-    digest = graph_file._encode(small_graph(), None)[1].digest
+    digest = graph_file._encode([small_graph()], None)[1].digest
     content = path.read_bytes()
     place = content.index(digest) - 4
     assert content[place : place + 4] == struct.pack("<I", 16)
@@ -264,7 +331,7 @@ def test_other_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_constants_file_elsewhere_is_refused(tmp_path: Path) -> None:
-    header, _ = graph_file._encode(small_graph(), "../secret")
+    header, _ = graph_file._encode([small_graph()], "../secret")
     path = tmp_path / "g.slg"
     path.write_bytes(header)
     with pytest.raises(ImportFailure, match=r"'\.\./secret' is not a bare file name"):

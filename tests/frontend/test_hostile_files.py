@@ -61,14 +61,20 @@ def test_what_is_no_regular_file_is_not_read(
     (tmp_path / "zero").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "fifo")
     path, out = str(tmp_path / kind), str(tmp_path / "m.slg")
-    reason = "Is a directory" if kind == "folder" else "it is not a regular file"
+    not_regular = "it is not a regular file"
+    reasons = {"import": not_regular, "inspect": not_regular}
+    if kind == "folder":
+        reasons = {
+            "import": "a folder of a language model has config.json",
+            "inspect": "Is a directory",
+        }
     for arguments in (("import", path, "-o", out), ("inspect", path)):
         assert run(capsys, *arguments) == (
-            1, "", f"spirloom: error: Cannot read {path}: {reason}.\n",
+            1, "", f"spirloom: error: Cannot read {path}: {reasons[arguments[0]]}.\n",
         )  # fmt: skip
     good = saved(small_network(), tmp_path)
     code, _, err = run(capsys, "import", good, "-o", out, "--fix", f"x={path}")
-    assert code == 1 and f"Cannot read {path} as a NumPy array: {reason}." in err
+    assert code == 1 and f"Cannot read {path} as a NumPy array: {reasons['inspect']}." in err
 
 
 def test_a_file_larger_than_models_are_is_not_read(

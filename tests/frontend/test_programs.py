@@ -6,6 +6,7 @@ tests/executorch/make_programs.py made them.
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,11 @@ FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
 RUNNING = ["islands", "kernels", "convolutions", "convolution_kernels", "decoder",
            "decoder_kernels", "half", "cases"]  # fmt: skip
 STATE = FOLDER / "state.pte"
+# In it: how many arguments a copy has, the state, the sum, a flag, the state; what it takes, gives.
+WRITE = struct.pack("<5I", 4, 0, 3, 9, 0)
+# In a delegate, of the state: no memory, one size, which is 4, and what follows.
+SIZES = struct.pack("<4I", 0xFFFFFFFF, 1, 4, 6)
+TAKEN, RESULT = struct.pack("<I", 2), struct.pack("<I", 8)
 
 
 def path_of(name: str) -> Path:
@@ -96,9 +102,40 @@ def test_other_delegates_are_refused_by_name(library: OpLibrary, tmp_path: Path)
         imported(path, library)
 
 
-def test_state_is_refused_by_name(library: OpLibrary) -> None:
-    with pytest.raises(ImportFailure, match=r"state, value 0: a buffer that runs change \(state\)"):
-        imported(STATE, library)
+@pytest.mark.parametrize("name", ["state", "first_value", "state_in_delegate"])
+def test_buffers_that_runs_change_are_states(library: OpLibrary, name: str) -> None:
+    """The file has what PyTorch makes of the same input in three runs."""
+    graph = imported(path_of(name), library)
+    with np.load(FOLDER / f"{name}.npz") as stored:
+        arrays = dict(stored)
+    states: dict[str, Array] = {}
+    for run in range(3):
+        made = reference_run.run(graph, {"input0": arrays["input0"]}, states)
+        np.testing.assert_allclose(made["output0"], arrays[f"output{run}"], rtol=1e-6)
+    assert len(states) == 1
+
+
+def test_a_buffer_that_nothing_writes(library: OpLibrary, tmp_path: Path) -> None:
+    path = changed(STATE, WRITE, WRITE[:-4] + RESULT, tmp_path)
+    with pytest.raises(ImportFailure, match="value 0 is read, and nothing ever writes it"):
+        imported(path, library)
+
+
+def test_a_buffer_that_becomes_something_else(library: OpLibrary, tmp_path: Path) -> None:
+    """The delegate's buffer has one number instead of four."""
+    one = SIZES[:8] + struct.pack("<I", 1) + SIZES[12:]
+    path = changed(path_of("state_in_delegate"), SIZES, one, tmp_path)
+    with pytest.raises(ImportFailure, match=r"is f32\[1\], and its update f32\[4\]"):
+        imported(path, library)
+
+
+def test_an_input_that_is_written(library: OpLibrary, tmp_path: Path) -> None:
+    path = changed(path_of("first_value"), WRITE, WRITE[:-4] + TAKEN, tmp_path)
+    with pytest.raises(ImportFailure, match="kernel 3: it writes input 0 in place; make that a bu"):
+        imported(path, library)
+
+
+def test_state_is_described() -> None:
     facts = describe(ProgramFile(STATE))
     assert facts["methods"][0]["state"] == ["value 0"]
     assert "  state  value 0" in to_text(ProgramFile(STATE)).splitlines()

@@ -75,7 +75,8 @@ def test_with_and_without(
 
 
 def test_every_optimization_is_tried() -> None:
-    elsewhere = {"simplify-attention"}  # test_attention.py
+    # test_attention.py, frontend/test_quantized_layers.py
+    elsewhere = {"simplify-attention", "fuse-quantised"}
     assert {case.skipped for case in CASES.values()} | elsewhere == set(OPTIMIZATIONS)
 
 

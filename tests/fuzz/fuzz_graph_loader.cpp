@@ -80,6 +80,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (graph.ok()) {
     CheckGraph(*graph);
     CheckSizes(*graph);
+    for (const std::string& method : graph->methods) {
+      const auto other = spirloom::graph::ParseGraph(file, std::nullopt, method);
+      if (!other.ok()) continue;
+      CheckGraph(*other);
+      CheckSizes(*other);
+    }
   } else {
     Require(!graph.status().message().empty());
   }

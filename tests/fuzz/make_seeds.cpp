@@ -112,6 +112,19 @@ FileGraph States() {
   return file;
 }
 
+// Two methods over one constant, each with symbols or states of its own.
+FileGraph Methods() {
+  FileGraph file = Symbols();
+  file.method = "open";
+  file.AddConstant<float>("start", {4}, 0, {1, 2, 3, 4});
+  FileGraph states = States();
+  states.method = "states";
+  states.constants.clear();
+  states.constant_section.clear();
+  file.methods = {states};
+  return file;
+}
+
 FileGraph OtherVersion() {
   FileGraph file = Chain();
   file.version = 7;
@@ -127,7 +140,8 @@ std::map<std::string, FileGraph> Graphs() {
           {"odd_shapes", OddShapes()},
           {"other_version", OtherVersion()},
           {"symbols", Symbols()},
-          {"states", States()}};
+          {"states", States()},
+          {"methods", Methods()}};
 }
 
 // The folders of seeds.

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from onnx import ModelProto
 
-from tests.fuzz import campaign, onnx_import, op_specs, pte_import, torch_import
+from tests.fuzz import campaign, gguf_import, onnx_import, op_specs, pte_import, torch_import
 from tests.fuzz.onnx_seeds import seeds
 
 COUNT = 600
 
 
 TARGETS = {
+    "gguf": gguf_import.TARGET,
     "onnx": onnx_import.TARGET,
     "programs": pte_import.TARGET,
     "specs": op_specs.TARGET,
@@ -35,7 +36,7 @@ def test_seeds_are_accepted() -> None:
     for members in torch_import.seeds():
         archive = torch_import.packed(members, random.Random(1))
         assert torch_import.run({"m.pt2": archive}), [*members]
-    assert sum(pte_import.run({"m.pte": program}) for program in pte_import.seeds()) == 8
+    assert all(pte_import.run({"m.pte": program}) for program in pte_import.seeds())
     own = [seed for seed in seeds() if isinstance(seed, ModelProto)]
     assert len(own) > 5
     for model in own[:20]:

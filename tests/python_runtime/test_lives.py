@@ -90,11 +90,11 @@ def test_a_run_that_is_dropped_during_a_call(relu: spirloom.Model) -> None:
     """As by a garbage collection: freed by the next call, not beside this one."""
     pending = relu.submit(X)
     pending.result()
-    with relu._lock:
+    with relu._owner.lock:
         del pending
-        assert len(relu._dropped) == 1
+        assert len(relu._owner._dropped) == 1
     assert relu(X)[0].tolist() == Y
-    assert relu._dropped == []
+    assert relu._owner._dropped == []
 
 
 def test_asyncio(runtime: spirloom.Runtime) -> None:

@@ -16,8 +16,10 @@ from spirloom.runtime import (
     FileMissing,
     InvalidArgument,
     InvalidFile,
+    LoadOptions,
     NotFound,
     WrongType,
+    abi,
 )
 from spirloom.runtime.tensors import DTYPES
 
@@ -227,6 +229,14 @@ def test_storages_and_kernels(runtime: spirloom.Runtime) -> None:
     assert any(row.variant == "relu_f32_texture3d" for row in model.profile())
     with pytest.raises(InvalidArgument, match="Storage 'image' is not one of: auto, buffer"):
         runtime.load(relu_graph(), storage="image")  # type: ignore[arg-type]
+
+
+def test_every_option_of_the_library_has_a_keyword(runtime: spirloom.Runtime) -> None:
+    members = {name for name, _ in abi.ModelOptions._fields_}
+    others = {"struct_size", "kernel_count", "on_tuned", "on_tuned_data"}
+    assert set(LoadOptions.__annotations__) == members - others
+    with pytest.raises(TypeError, match="load.. takes no 'profil'; its options are: storage, prof"):
+        runtime.load(relu_graph(), profil=True)  # type: ignore[call-arg]
 
 
 def test_a_kernel_by_name(runtime: spirloom.Runtime) -> None:

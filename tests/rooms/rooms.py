@@ -8,6 +8,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
+# What language models do without.
+_BUT_BASE = (
+    "runtime/pack",
+    "runtime/vulkan",
+    "runtime/ops",
+    "runtime/session",
+    "runtime/graph/file",
+    "runtime/graph/plan",
+    "runtime/graph/memory",
+    "runtime/graph/record",
+    "runtime/graph/constants",
+    "runtime/graph/model",
+    "runtime/c",
+)
+
 # A room includes itself and those that stand above it here, less those that its line names.
 ROOMS: dict[str, tuple[str, ...]] = {
     "runtime/include/spirloom": (),
@@ -34,6 +49,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "runtime/graph/constants",
         "runtime/graph/model",
     ),
+    "llm/tokenizer": _BUT_BASE,
+    "llm/model": _BUT_BASE,
+    "llm/spirloom-llm": _BUT_BASE,
 }
 
 _INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
@@ -50,13 +68,13 @@ class Include:
 
 
 def room_of(path: str) -> str:
-    """The folder of a file below runtime/, as ROOMS names it; public headers by either name."""
+    """The folder of a file, as ROOMS names it; public headers by either name."""
     folder = str(Path(path).parent)
     return "runtime/include/spirloom" if folder == "spirloom" else folder
 
 
 def sources() -> list[Path]:
-    files = (ROOT / "runtime").rglob("*")
+    files = [file for folder in ("runtime", "llm") for file in (ROOT / folder).rglob("*")]
     return sorted(file for file in files if file.suffix in (".h", ".cpp"))
 
 

@@ -205,6 +205,30 @@ def mobilevit() -> tuple[torch.nn.Module, Tensors]:
     return vision(hf.MobileViTForImageClassification(config), 64)
 
 
+def rtdetr() -> tuple[torch.nn.Module, Tensors]:
+    """Detects by the best of its scores, so these must differ: those of the weights that
+    transformers begin with are equal but for rounding, and which of equal ones a top-k takes is
+    anybody's choice."""
+    backbone = hf.RTDetrResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], layer_type="basic",
+        out_features=["stage2", "stage3", "stage4"],
+    )  # fmt: skip
+    config = hf.RTDetrConfig(
+        backbone_config=backbone, encoder_hidden_dim=32, encoder_in_channels=[16, 24, 32],
+        encoder_layers=1, encoder_ffn_dim=48, encoder_attention_heads=4, d_model=32, num_queries=5,
+        decoder_in_channels=[32, 32, 32], decoder_ffn_dim=48, decoder_layers=2,
+        decoder_attention_heads=4, num_labels=7, num_denoising=0, anchor_image_size=None,
+    )  # fmt: skip
+    model = hf.RTDetrForObjectDetection(config).requires_grad_(False)
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            weight.normal_(std=(2 / weight[0].numel()) ** 0.5)
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.weight.fill_(1)
+    return vision(model, 64, "pred_boxes")
+
+
 TOKENS = {"input_ids": {0: "batch", 1: "seq"}}
 IMAGES = {"pixel_values": {0: "batch"}}
 NETWORKS: dict[str, Network] = {
@@ -229,6 +253,7 @@ NETWORKS: dict[str, Network] = {
     "vit": Network(vit, dynamic=IMAGES),
     "efficientnet": Network(efficientnet, dynamic=IMAGES),
     "mobilevit": Network(mobilevit),
+    "rtdetr": Network(rtdetr),
 }  # fmt: skip
 
 

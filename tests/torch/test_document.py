@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.torch.test_import import needs_archives
+from tests.torch.archives import needs_archives
 from tests.torch.test_requirements import pinned
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/pytorch.md"

@@ -61,6 +61,16 @@ def _array(tensor: torch.Tensor) -> Any:
     return array.astype(np.int32) if array.dtype == np.int64 else array
 
 
+def test_the_scores_that_are_chosen_by_differ() -> None:
+    """Else what RT-DETR gives would depend on which of equal ones a top-k takes."""
+    module, inputs = made("rtdetr")
+    with torch.no_grad():
+        found = module.model(**inputs)
+    scores = found.enc_outputs_class.amax(-1).sort(dim=-1, descending=True).values
+    best = scores[:, : found.logits.shape[1] + 1]
+    assert (best[:, :-1] - best[:, 1:]).min() > 1e-3 * scores.abs().max()
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_in_process(name: str) -> None:
     graph = build(program_of(exported(name)), LIBRARY, options(name))

@@ -18,6 +18,7 @@ from spirloom.torch.archived import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
 
+from tests.torch.archives import needs_archives
 from tests.tutorial import document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +91,7 @@ def kernels(project: Path) -> Path:
     return pack
 
 
-@pytest.mark.parametrize("archived", [False, True])
+@pytest.mark.parametrize("archived", [False, pytest.param(True, marks=needs_archives)])
 def test_it_runs_in_an_imported_model(
     project: Path, kernels: Path, tmp_path: Path, archived: bool
 ) -> None:

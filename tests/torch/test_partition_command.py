@@ -12,6 +12,8 @@ import spirloom.torch
 import torch
 from torch import Tensor, nn
 
+from tests.torch.archives import needs_archives
+
 # Whoever imports torch in this process fails.
 PROGRAM = """
 import sys
@@ -48,6 +50,7 @@ def partition(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@needs_archives
 def test_a_program_in_parts(tmp_path: Path) -> None:
     path = saved(Found(), False, tmp_path)
     done = partition(path, "--json")
@@ -63,6 +66,7 @@ def test_a_program_in_parts(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"spirloom: error: --full: {path}: ")
 
 
+@needs_archives
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_program_that_goes_wholly(batch: bool, tmp_path: Path) -> None:
     path = saved(nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()), batch, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +137,8 @@ def test_nothing_computes_a_foreign_operator(tmp_path: Path) -> None:
         spirloom.onnx.load(saved(model(None), tmp_path))
     lines = str(error.value).splitlines()
     assert lines[0] == "The nodes that stay (Magic, MatMul) are refused:"
-    assert [line.split(":")[0].strip() for line in lines[1:]] == ["onnxruntime", "reference"]
+    hosts = ["onnxruntime", "reference"] if find_spec("onnxruntime") else ["reference"]
+    assert [line.split(":")[0].strip() for line in lines[1:]] == hosts
 
 
 def test_a_host_that_fails_is_named(tmp_path: Path) -> None:

@@ -18,14 +18,11 @@ from spirloom.torch import decompose, program_of
 from spirloom.torch.archived import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
-from torch.torch_version import TorchVersion
 
 from tests.frontend.reference_run import run
+from tests.torch.archives import needs_archives
 
 LIBRARY = OpLibrary()
-needs_archives = pytest.mark.skipif(
-    TorchVersion(torch.__version__) < "2.9", reason="This PyTorch pickles weights in its archives."
-)
 
 
 class Total(torch.nn.Module):  # type: ignore[misc]

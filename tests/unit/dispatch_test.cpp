@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/graph/file/graph_loader.h"
+#include "runtime/graph/plan/lowering.h"
+#include "tests/unit/fake_library/fake_library.h"
+#include "tests/unit/graph_file_builder.h"
+#include "tests/value_of.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -36,6 +42,35 @@ TEST(GroupCounts, RefusesWhatTheDeviceCannot) {
   DeviceTraits none;
   none.max_group_count = {0, 0, 0};
   EXPECT_FALSE(GroupCounts({1, 1, 1}, {64, 1, 1}, none).ok());
+}
+
+// Of a kernel that does not look at its workgroup, over so many elements.
+Extent WorkgroupOf(int64_t count, const DeviceTraits& device) {
+  FileGraph file;
+  const auto size = static_cast<uint64_t>(count);
+  file.inputs = {file.AddTensor("x", {size})};
+  file.outputs = {file.AddTensor("y", {size})};
+  file.nodes = {{"test.add", {TensorArg(0), TensorArg(0)}, {1}, "y"}};
+  const std::vector<std::byte> bytes = file.Write();
+  const Graph graph = ValueOf(ParseGraph(bytes));
+  const Plan plan = ValueOf(Lower(graph, ::spirloom::testing::FakeIndex(), device, {}));
+  const DispatchList list = ValueOf(BuildDispatches(plan, device));
+  EXPECT_EQ(list.pipelines.at(0).workgroup, list.dispatches.at(0).workgroup);
+  return list.dispatches[0].workgroup;
+}
+
+TEST(Workgroups, AreLongForLongGridsOnGpus) {
+  DeviceTraits gpu;
+  gpu.max_workgroup = {1024, 1024, 64};
+  gpu.max_workgroup_invocations = 1024;
+  EXPECT_EQ(WorkgroupOf(1 << 20, gpu), (Extent{256, 1, 1}));
+  EXPECT_EQ(WorkgroupOf(1 << 10, gpu), (Extent{64, 1, 1}));
+  DeviceTraits cpu = gpu;
+  cpu.facts.is_cpu = true;
+  EXPECT_EQ(WorkgroupOf(1 << 20, cpu), (Extent{64, 1, 1}));
+  DeviceTraits narrow = gpu;
+  narrow.max_workgroup_invocations = 255;
+  EXPECT_EQ(WorkgroupOf(1 << 20, narrow), (Extent{64, 1, 1}));
 }
 
 ops::TensorDesc Tensor(ops::Ints shape, DType dtype = DType::kF32) {

@@ -60,44 +60,63 @@ Arg Make(ArgKind kind) {
   return arg;
 }
 
-}  // namespace
-
-std::vector<std::byte> FileGraph::Write() const {
-  FlatBufferBuilder builder;
+// Methods and `file` itself.
+Offset<schema::Graph> WriteGraph(FlatBufferBuilder& builder, const FileGraph& file) {
+  std::vector<Offset<schema::Graph>> method_offsets;
+  for (const FileGraph& method : file.methods) {
+    method_offsets.push_back(WriteGraph(builder, method));
+  }
+  const auto method_vector = file.methods.empty() ? 0 : builder.CreateVector(method_offsets);
+  const auto name = file.method.empty() ? 0 : builder.CreateString(file.method);
   std::vector<Offset<schema::Tensor>> tensor_offsets;
-  for (const FileTensor& tensor : tensors) tensor_offsets.push_back(WriteTensor(builder, tensor));
+  for (const FileTensor& tensor : file.tensors)
+    tensor_offsets.push_back(WriteTensor(builder, tensor));
   std::vector<Offset<schema::Node>> node_offsets;
-  for (const FileNode& node : nodes) node_offsets.push_back(WriteNode(builder, node));
+  for (const FileNode& node : file.nodes) node_offsets.push_back(WriteNode(builder, node));
   std::vector<schema::Constant> structs;
-  for (const FileConstant& constant : constants)
+  for (const FileConstant& constant : file.constants)
     structs.emplace_back(constant.offset, constant.size);
   const auto tensor_vector = builder.CreateVector(tensor_offsets);
   const auto constant_vector = builder.CreateVectorOfStructs(structs);
   const auto node_vector = builder.CreateVector(node_offsets);
-  const auto input_vector = builder.CreateVector(inputs);
-  const auto output_vector = builder.CreateVector(outputs);
+  const auto input_vector = builder.CreateVector(file.inputs);
+  const auto output_vector = builder.CreateVector(file.outputs);
   std::vector<Offset<schema::Symbol>> symbol_offsets;
-  for (const Symbol& symbol : symbols) symbol_offsets.push_back(WriteSymbol(builder, symbol));
+  for (const Symbol& symbol : file.symbols) symbol_offsets.push_back(WriteSymbol(builder, symbol));
   std::vector<Offset<schema::SizeExpr>> size_offsets;
-  for (const SizeExpr& size : sizes) size_offsets.push_back(WriteSize(builder, size));
+  for (const SizeExpr& size : file.sizes) size_offsets.push_back(WriteSize(builder, size));
   const auto symbol_vector = builder.CreateVector(symbol_offsets);
   const auto size_vector = builder.CreateVector(size_offsets);
   std::vector<Offset<schema::State>> state_offsets;
-  for (const FileState& state : states) {
+  for (const FileState& state : file.states) {
     state_offsets.push_back(
         schema::CreateState(builder, state.tensor, state.update, state.initial));
   }
   const auto state_vector = builder.CreateVector(state_offsets);
   Offset<flatbuffers::String> file_name;
-  if (!constants_file.empty()) file_name = builder.CreateString(constants_file);
+  if (!file.constants_file.empty()) file_name = builder.CreateString(file.constants_file);
   Offset<flatbuffers::Vector<uint8_t>> digest;
-  if (constants_digest.has_value()) {
-    digest = builder.CreateVector(constants_digest->data(), constants_digest->size());
+  if (file.constants_digest.has_value()) {
+    digest = builder.CreateVector(file.constants_digest->data(), file.constants_digest->size());
   }
-  schema::FinishSizePrefixedGraphBuffer(
-      builder, schema::CreateGraph(builder, version, tensor_vector, constant_vector, node_vector,
-                                   input_vector, output_vector, file_name, /*producer=*/0,
-                                   symbol_vector, size_vector, digest, state_vector));
+  std::vector<Offset<schema::Attachment>> attachment_offsets;
+  for (const auto& [attachment_name, data] : file.attachments) {
+    const auto attached = builder.CreateString(attachment_name);
+    const auto bytes =
+        builder.CreateVector(reinterpret_cast<const uint8_t*>(data.data()), data.size());
+    attachment_offsets.push_back(schema::CreateAttachment(builder, attached, bytes));
+  }
+  const auto attachments = file.attachments.empty() ? 0 : builder.CreateVector(attachment_offsets);
+  return schema::CreateGraph(builder, file.version, tensor_vector, constant_vector, node_vector,
+                             input_vector, output_vector, file_name, /*producer=*/0, symbol_vector,
+                             size_vector, digest, state_vector, name, method_vector, attachments);
+}
+
+}  // namespace
+
+std::vector<std::byte> FileGraph::Write() const {
+  FlatBufferBuilder builder;
+  schema::FinishSizePrefixedGraphBuffer(builder, WriteGraph(builder, *this));
   const auto* data = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());
   std::vector<std::byte> file(data, data + builder.GetSize());
   file.resize((file.size() + 63) / 64 * 64);

@@ -58,6 +58,9 @@ struct FileGraph {
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;
   std::vector<FileState> states;
+  std::string method = {};                                            // its name
+  std::vector<FileGraph> methods = {};                                // further ones
+  std::vector<std::pair<std::string, std::string>> attachments = {};  // names, data
 
   // Appends the bytes of `values` as a constant and a tensor for it; returns the tensor's index.
   template <typename T>

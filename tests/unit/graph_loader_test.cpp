@@ -42,6 +42,61 @@ void ExpectError(const FileGraph& file, const std::string& message,
   EXPECT_THAT(status.message(), HasSubstr(message));
 }
 
+// The small graph, and y = x + x of one method more.
+FileGraph TwoMethods() {
+  FileGraph file = SmallGraph();
+  file.method = "first";
+  FileGraph second;
+  second.method = "second";
+  const uint32_t x = second.AddTensor("x", {3});
+  const uint32_t w = second.AddTensor("w", {3});
+  second.tensors[w].constant = 0;
+  const uint32_t y = second.AddTensor("y", {3});
+  second.nodes.push_back({"aten.add.Tensor", {TensorArg(x), TensorArg(w), FloatArg(1)}, {y}, "a"});
+  second.inputs = {x};
+  second.outputs = {y};
+  file.methods = {second};
+  return file;
+}
+
+TEST(GraphLoader, ReadsTheMethodThatIsAskedFor) {
+  const std::vector<std::byte> bytes = TwoMethods().Write();
+  Result<Graph> graph = ParseGraph(bytes);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->name, "first");
+  EXPECT_THAT(graph->methods, ElementsAre("first", "second"));
+  EXPECT_EQ(graph->nodes.size(), 2u);
+  graph = ParseGraph(bytes, std::nullopt, "second");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->name, "second");
+  EXPECT_EQ(graph->nodes.size(), 1u);
+  EXPECT_EQ(graph->constants[0].size(), 12u);
+  const Status status = ParseGraph(bytes, std::nullopt, "third").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), "The file has no method 'third'; it has 'first', 'second'.");
+}
+
+TEST(GraphLoader, RefusesMethodsThatAreNone) {
+  FileGraph file = TwoMethods();
+  file.methods[0].method = "first";
+  ExpectError(file, "Name 'first' stands for two methods, or for none.");
+  file.methods[0].method = "";
+  ExpectError(file, "Name '' stands for two methods, or for none.");
+  file = TwoMethods();
+  file.methods[0].AddConstant<float>("v", {1}, 0, {1});
+  ExpectError(file, "Method 1 has constants, methods or attachments of its own.");
+  file = TwoMethods();
+  file.methods[0].methods.emplace_back();
+  ExpectError(file, "Method 1 has constants, methods or attachments of its own.");
+  file = TwoMethods();
+  file.methods.resize(64, file.methods[0]);
+  ExpectError(file, "The file has more than 64 methods.");
+  file = TwoMethods();
+  file.methods[0].tensors[1].constant = 1;
+  EXPECT_THAT(ParseGraph(file.Write(), std::nullopt, "second").status().message(),
+              HasSubstr("Constant (1) is out of range of 1 constants."));
+}
+
 TEST(GraphLoader, ReadsEveryField) {
   const std::vector<std::byte> bytes = SmallGraph().Write();
   Result<Graph> graph = ParseGraph(bytes);
@@ -406,6 +461,45 @@ TEST(GraphLoader, RefusesImpossibleStates) {
   file = StatefulGraph();
   file.nodes[0].outputs = {2};
   ExpectError(file, "is already an input, a constant or another node's output.");
+}
+
+TEST(GraphLoader, ReadsAttachments) {
+  FileGraph file = SmallGraph();
+  file.attachments = {{"tokenizer.json", "{}"}, {"empty", ""}};
+  const std::vector<std::byte> bytes = file.Write();
+  std::vector<std::byte> odd(bytes.size() + 1);  // read from an address that is not aligned
+  std::memcpy(odd.data() + 1, bytes.data(), bytes.size());
+  for (const auto& given : {std::span(bytes), std::span<const std::byte>(odd).subspan(1)}) {
+    const Result<Graph> graph = ParseGraph(given);
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    const std::vector<Attachment>& read = *graph->attachments;
+    ASSERT_EQ(read.size(), 2u);
+    EXPECT_EQ(read[0].name, "tokenizer.json");
+    EXPECT_THAT(read[0].data, ElementsAre(std::byte{'{'}, std::byte{'}'}));
+    EXPECT_THAT(read[1].data, ElementsAre());
+  }
+  const Result<Graph> none = ParseGraph(SmallGraph().Write());
+  ASSERT_TRUE(none.ok());
+  EXPECT_THAT(*none->attachments, ElementsAre());
+}
+
+TEST(GraphLoader, RefusesImpossibleAttachments) {
+  FileGraph file = SmallGraph();
+  file.attachments = {{"a", "1"}, {"a", "2"}};
+  ExpectError(file, "Name 'a' stands for two attachments.");
+  file.attachments = {{"", "1"}};
+  ExpectError(file, "The name of attachment 0 has 0 bytes, not 1 to 255.");
+  file.attachments = {{std::string(256, 'a'), "1"}};
+  ExpectError(file, "The name of attachment 0 has 256 bytes, not 1 to 255.");
+  file.attachments.assign(65, {"a", ""});
+  ExpectError(file, "The file has more than 64 attachments.");
+  file = SmallGraph();
+  file.method = "a";
+  FileGraph other;
+  other.method = "b";
+  other.attachments = {{"x", ""}};
+  file.methods = {other};
+  ExpectError(file, "Method 1 has constants, methods or attachments of its own.");
 }
 
 TEST(GraphLoader, SurvivesTruncationAnywhere) {

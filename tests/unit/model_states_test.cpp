@@ -135,6 +135,52 @@ TEST_F(ModelTest, StatesWaitForRunsInFlight) {
   EXPECT_THAT(StateOf(two, 0), ElementsAre(13, 23, 33));
 }
 
+// Rows of x, of [1, 2, 3], put into a cache of five at the row that a state counts up to; y is
+// twice the cache's sum, taken before with `late`.
+FileGraph Cache(bool late = false) {
+  FileGraph file;
+  const uint32_t x = AddInput(file, "x", {1, 2, 3});
+  const uint32_t two = file.AddConstant<int32_t>("two", {1}, 2, {2});
+  const uint32_t cache = AddState(file, "cache", {1, 5, 3});
+  const uint32_t at = AddState(file, "at", {1});
+  file.tensors[at].dtype = 2;
+  const uint32_t updated = AddNode(
+      file, "spirloom.cache_update",
+      {TensorArg(cache), TensorArg(x), TensorArg(at), IntArg(1), graph::BoolArg(false)}, {1, 5, 3});
+  file.states[0].update = updated;
+  file.states[1].update = AddNode(file, "aten.add.Tensor", AddArgs(at, two), {1});
+  file.tensors[file.states[1].update].dtype = 2;
+  const uint32_t read = late ? cache : updated;
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(read, read), {1, 5, 3})};
+  return file;
+}
+
+TEST_F(ModelTest, StatesAreUpdatedInPlace) {
+  Model model = ValueOf(Load(Cache()));
+  EXPECT_EQ(model.stats().dispatches, 4u);  // update, y, position; and that into its state
+  EXPECT_LT(model.stats().planned_bytes, ValueOf(Load(Cache(/*late=*/true))).stats().planned_bytes);
+  Floats rows(15);
+  for (int run = 0; run < 3; ++run) {  // the last one has room for one row
+    const Floats x{1, 2, 3, 4, 5, static_cast<float>(run)};
+    for (size_t i = 0; i < 6 && 6 * run + i < 15; ++i) rows[6 * run + i] = x[i];
+    const Floats y = ValueOf(RunModel(model, {x}))[0];
+    for (size_t i = 0; i < 15; ++i) EXPECT_EQ(y[i], 2 * rows[i]) << run;
+    EXPECT_EQ(StateOf(model, 0), rows);
+  }
+  ASSERT_TRUE(model.ResetStates().ok());
+  EXPECT_EQ(StateOf(model, 0), Floats(15));
+}
+
+TEST_F(ModelTest, StatesWhoseOldValueIsReadAreCopied) {
+  Model model = ValueOf(Load(Cache(/*late=*/true)));
+  EXPECT_EQ(model.stats().dispatches, 6u);
+  const Floats x{1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(ValueOf(RunModel(model, {x}))[0], Floats(15));
+  Floats twice(15);
+  for (size_t i = 0; i < 6; ++i) twice[i] = 2 * x[i];
+  EXPECT_EQ(ValueOf(RunModel(model, {x}))[0], twice);
+}
+
 // total += the sum of x, of [n, 3], over its rows.
 FileGraph Resizable() {
   FileGraph file;

@@ -26,6 +26,11 @@ class StatesTest : public ::testing::Test {
     file_.nodes.push_back({"test.add", {TensorArg(a), TensorArg(b)}, {y}, "t"});
     return y;
   }
+  uint32_t Update(uint32_t x, uint32_t part) {
+    const uint32_t y = file_.AddTensor("u", {4});
+    file_.nodes.push_back({"test.update", {TensorArg(x), TensorArg(part)}, {y}, "u"});
+    return y;
+  }
   // The nodes in order, "add" or "bytes", each with the state that its result lives in.
   std::vector<std::string> Nodes(Storage storage = Storage::kBuffer) {
     const std::vector<std::byte> bytes = file_.Write();
@@ -36,7 +41,7 @@ class StatesTest : public ::testing::Test {
     std::vector<std::string> texts;
     for (const PlanNode& node : plan->nodes) {
       const uint32_t result = node.op == nullptr ? node.operands[1][0] : node.outputs[0];
-      if (node.op == nullptr && plan->Root(node.operands[0][0]) == result) continue;  // is there
+      if (node.op == nullptr && plan->AreInOnePlace(node.operands[0][0], result)) continue;
       const int32_t state = plan->tensors[plan->Root(result)].state;
       texts.push_back(node.op == nullptr ? "bytes" : node.kernel->name);
       if (state >= 0) texts.back() += " to " + plan->tensors[plan->Root(result)].name;
@@ -130,6 +135,98 @@ TEST_F(StatesTest, PartsOfAnUpdateLiveInTheStateToo) {
   file_.nodes.push_back({"test.join", {TensorsArg({a, b})}, {whole}, "j"});
   file_.states[0].update = whole;
   EXPECT_THAT(Nodes(), ElementsAre("add to s", "add", "join to s"));
+}
+
+TEST_F(StatesTest, AnOpUpdatesAStateInPlace) {
+  const uint32_t s = State("s");
+  const uint32_t before = Add(s, s);  // reads the old value, which is there until the update
+  const uint32_t first = Update(s, before);
+  const uint32_t between = Add(first, before);
+  const uint32_t second = Update(first, between);
+  file_.outputs = {Add(second, second)};
+  file_.tensors[file_.outputs[0]].name = "y";
+  file_.states[0].update = second;
+  EXPECT_THAT(Nodes(), ElementsAre("add", "update to s", "add", "update to s", "add"));
+}
+
+TEST_F(StatesTest, AnOldValueThatIsReadLaterIsCopied) {
+  const uint32_t s = State("s");
+  const uint32_t x = Add(s, s);
+  const uint32_t updated = Update(s, x);
+  file_.states[0].update = updated;
+  file_.outputs = {Add(updated, s)};
+  file_.tensors[file_.outputs[0]].name = "y";
+  EXPECT_THAT(Nodes(), ElementsAre("add", "bytes", "update", "add", "bytes to s"));
+}
+
+TEST_F(StatesTest, AnUpdateThatReadsWhatItUpdatesGetsACopy) {
+  const uint32_t s = State("s");
+  file_.states[0].update = Update(s, s);
+  EXPECT_THAT(Nodes(), ElementsAre("bytes", "update", "bytes to s"));
+}
+
+TEST_F(StatesTest, AStateThatKeepsItsValueIsNotUpdatedInPlace) {
+  const uint32_t s = State("s");
+  const uint32_t x = Add(s, s);
+  file_.outputs = {Update(s, x)};
+  file_.tensors[file_.outputs[0]].name = "y";
+  EXPECT_THAT(Nodes(), ElementsAre("add", "bytes", "update"));
+}
+
+TEST_F(StatesTest, AnUpdateOfOneStateThatAnotherBecomes) {
+  const uint32_t a = State("a");
+  const uint32_t b = State("b");
+  const uint32_t x = Add(b, b);
+  file_.states[1].update = Update(a, x);
+  file_.states[0].update = Add(x, x);
+  EXPECT_THAT(Nodes(), ElementsAre("add", "bytes to b", "update to b", "add to a"));
+}
+
+TEST_F(StatesTest, TensorsOfARunAreUpdatedInPlaceToo) {
+  const uint32_t s = State("s");
+  const uint32_t x = Add(s, s);
+  const uint32_t half = Add(x, x);
+  file_.outputs = {Add(Update(half, x), x)};
+  file_.tensors[file_.outputs[0]].name = "y";
+  EXPECT_THAT(Nodes(), ElementsAre("add", "add", "update", "add"));
+}
+
+TEST_F(StatesTest, InputsConstantsAndOutputsAreNotUpdatedInPlace) {
+  const uint32_t x = file_.AddTensor("x", {4});
+  file_.inputs = {x};
+  const uint32_t w = file_.AddConstant<float>("w", {4}, 0, {1, 2, 3, 4});
+  const uint32_t sum = Add(x, w);
+  file_.tensors[sum].name = "sum";
+  file_.outputs = {Add(Update(x, w), Update(w, w)), sum, Add(Update(sum, x), x)};
+  for (uint32_t output : {file_.outputs[0], file_.outputs[2]}) {
+    file_.tensors[output].name = "y" + std::to_string(output);
+  }
+  EXPECT_THAT(Nodes(), ElementsAre("add", "bytes", "update", "bytes", "update", "add", "bytes",
+                                   "update", "add"));
+}
+
+TEST_F(StatesTest, APartOfAStateIsCopiedBeforeItIsUpdated) {
+  const uint32_t s = State("s");
+  file_.tensors[s].shape = {8};
+  const uint32_t part = file_.AddTensor("part", {4});
+  file_.nodes.push_back(
+      {"test.part", {TensorArg(s), IntArg(4), IntArg(4), IntArg(1)}, {part}, "p"});
+  const uint32_t x = Add(part, part);
+  file_.outputs = {Update(part, x)};
+  file_.tensors[file_.outputs[0]].name = "y";
+  EXPECT_THAT(Nodes(), ::testing::Not(::testing::Contains(HasSubstr("to s"))));
+}
+
+TEST_F(StatesTest, AViewOfAStateIsUpdatedInPlace) {
+  const uint32_t s = State("s");
+  const uint32_t x = Add(s, s);
+  const uint32_t view = file_.AddTensor("view", {4});
+  file_.nodes.push_back({"test.view", {TensorArg(s), IntsArg({4})}, {view}, "v"});
+  const uint32_t updated = Update(view, x);
+  const uint32_t back = file_.AddTensor("back", {4});
+  file_.nodes.push_back({"test.view", {TensorArg(updated), IntsArg({4})}, {back}, "v"});
+  file_.states[0].update = back;
+  EXPECT_THAT(Nodes(), ElementsAre("add", "update to s"));
 }
 
 TEST_F(StatesTest, RefusesAnUpdateOfAnotherType) {

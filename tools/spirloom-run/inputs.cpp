@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "runtime/graph/file/graph.h"
+#include "tools/common/random.h"
 #include "tools/spirloom-run/narrow.h"
-#include "tools/spirloom-run/random.h"
 
 namespace spirloom::run {
 namespace {
@@ -37,6 +37,12 @@ Status CheckArray(const TensorInfo& wanted, const NamedFile& file, const Array& 
   return Wrong("File '" + file.path + "' holds " + Describe(array.dtype, array.shape) +
                ", but input " + graph::Quote(wanted.name) + " is " +
                Describe(wanted.dtype, wanted.shape) + ".");
+}
+
+Array RandomArray(const TensorInfo& input, std::mt19937_64& generator) {
+  Array array{input.dtype, input.shape, std::vector<std::byte>(input.size)};
+  tools::FillAtRandom(input, generator, array.bytes);
+  return array;
 }
 
 }  // namespace

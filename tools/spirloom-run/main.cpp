@@ -28,9 +28,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like others
   const spirloom::run::ParseResult parsed = spirloom::run::ParseCommandLine(argc, argv);
   if (!parsed.options) return parsed.exit_code;
-  const spirloom::Status status = parsed.options->list_devices
-                                      ? spirloom::run::PrintDevices()
-                                      : spirloom::run::RunSession(*parsed.options);
+  const spirloom::Status status = spirloom::run::Do(*parsed.options);
   if (!status.ok()) {
     std::fprintf(stderr, "spirloom-run: %s\n", status.message().c_str());
     return ExitCodeOf(status.code());

@@ -11,6 +11,7 @@ Examples:
   spirloom-run digits.slg --input image=images.npy --output-dir out
   spirloom-run net.slg --random --warmup 3 --repeat 20
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
+  spirloom-run --ceilings --json ceilings.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
 
 Exit codes: 0 done, 1 the run failed, 2 a wrong argument or input file.)";
@@ -123,12 +124,19 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_flag("--validation", options.validation,
                "Turn the Vulkan validation layers on; any message makes the run fail");
   app.add_flag("--list-devices", options.list_devices, "List the devices and exit");
+  CLI::Option* ceilings = app.add_flag(
+      "--ceilings", options.ceilings,
+      "Print what the device can do at most (memory, arithmetic, dispatches) and exit; measured "
+      "once and kept in --cache-dir");
+  app.add_flag("--measure-again", options.measure_again, "With --ceilings: measure anew")
+      ->needs(ceilings);
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
     if (*random) options.random = seed;
     options.storage = storages.at(storage);
-    if (options.model.empty() && !options.list_devices) throw CLI::RequiredError("model");
+    if (options.model.empty() && !options.list_devices && !options.ceilings)
+      throw CLI::RequiredError("model");
   } catch (const CLI::ParseError& error) {
     const bool help = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     app.exit(error);

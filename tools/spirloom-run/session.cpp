@@ -10,24 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/file_writer.h"
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
+#include "tools/spirloom-run/ceilings.h"
 #include "tools/spirloom-run/inputs.h"
 #include "tools/spirloom-run/libraries.h"
 #include "tools/spirloom-run/outputs.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
+#include "tools/spirloom-run/text_output.h"
 #include "tools/spirloom-run/tune_report.h"
 
 namespace spirloom::run {
 namespace {
-
-void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-Status WriteText(const std::string& path, const std::string& text) {
-  return ReplaceFile(path, {std::as_bytes(std::span(text))}, Durability::kSynced);
-}
 
 // The host's memory for a model's inputs and outputs.
 class Bindings {
@@ -137,8 +132,6 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   return model;
 }
 
-}  // namespace
-
 Status PrintDevices() {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DeviceInfo> devices, ListDevices());
   Print(DeviceTable(devices));
@@ -178,6 +171,13 @@ Status RunSession(const Options& options) {
                   "The validation layers report " + std::to_string(messages) + " messages.");
   }
   return Status();
+}
+
+}  // namespace
+
+Status Do(const Options& options) {
+  if (options.list_devices) return PrintDevices();
+  return options.ceilings ? PrintCeilings(options) : RunSession(options);
 }
 
 }  // namespace spirloom::run

@@ -7,10 +7,9 @@
 
 namespace spirloom::run {
 
-Status PrintDevices();
-
-// Loads the model, runs it, and writes and prints what is asked for.
-Status RunSession(const Options& options);
+// Lists devices, prints ceilings, or loads the model, runs it, and writes and prints what is asked
+// for.
+Status Do(const Options& options);
 
 }  // namespace spirloom::run
 

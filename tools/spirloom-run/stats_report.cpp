@@ -45,6 +45,11 @@ double Timings::SteadyMedian() const {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+std::optional<double> Timings::GpuMin() const {
+  if (gpu_ms.empty()) return std::nullopt;
+  return *std::min_element(gpu_ms.begin(), gpu_ms.end());
+}
+
 std::optional<double> Timings::HostMin() const {
   std::optional<double> least;
   for (size_t i = 0; i < std::min(steady_ms.size(), gpu_ms.size()); ++i) {
@@ -78,6 +83,7 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
                               {"steady_median_ms", timings.SteadyMedian()},
                               {"runs", timings.steady_ms.size()},
                               {"cpu_ms", timings.cpu_ms},
+                              {"gpu_min_ms", OrNull(timings.GpuMin())},
                               {"host_min_ms", OrNull(timings.HostMin())},
                               {"planned_bytes", stats.planned_bytes},
                               {"naive_bytes", stats.naive_bytes},

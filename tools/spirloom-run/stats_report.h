@@ -24,6 +24,8 @@ struct Timings {
 
   double SteadyMin() const;     // the first run's without timed runs
   double SteadyMedian() const;  // likewise
+  // The least time from a timed run's first dispatch to its last one's end. Absent without gpu_ms.
+  std::optional<double> GpuMin() const;
   // What a timed run takes beside the GPU's work: the least of all runs. Absent without gpu_ms.
   std::optional<double> HostMin() const;
 };

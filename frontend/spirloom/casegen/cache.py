@@ -19,6 +19,7 @@ from spirloom.casegen.make import cases_of
 MAKERS = (
     "codegen",
     "spirloom_schema",
+    "spirloom.attachments",
     "spirloom.casegen",
     "spirloom.constants_file",
     "spirloom.errors",
@@ -26,6 +27,7 @@ MAKERS = (
     "spirloom.interval",
     "spirloom.ir",
     "spirloom.mapped",
+    "spirloom.methods",
     "spirloom.schema_bindings",
     "spirloom.sizes",
     "spirloom.text",

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from codegen.regular_file import writable
-from spirloom.commands.model_options import (
-    add_model_options,
-    archive_options,
-    check_options,
-    fixed_of,
-    shapes_of,
-    symbols_of,
-)
+from spirloom.commands.language_models import add_language_options
+from spirloom.commands.model_options import add_model_options, check_options, quantisation_of
+from spirloom.commands.model_readers import import_onnx, reader_of
 from spirloom.errors import ImportFailure
-
-if TYPE_CHECKING:
-    from spirloom.ir import Graph, Storage
-    from spirloom.ops import OpLibrary
-    from spirloom.progress import Report
-
-Reader = Callable[..., "Graph"]
 
 EPILOG = """\
 examples:
@@ -32,7 +19,11 @@ examples:
   spirloom import resnet18.onnx -o resnet18.slg --dim batch=3
   spirloom import resnet18.onnx -o resnet18.slg --dim batch=1..8
   spirloom import resnet18.onnx -o resnet18.slg --shape input=3,3,224,224 --fp16
+  spirloom import decoder.onnx -o decoder.slg --state 'past_*=present_*' --dim past=1..512
   spirloom import resnet18.pte -o resnet18.slg
+  spirloom import llama.pt2 -o llama.slg --quantize int4:32 --skip '*lm_head*'
+  spirloom import Llama-3.2-1B -o llama.slg --context 4096 --fp16
+  spirloom import Qwen3-0.6B-Q8_0.gguf -o qwen.slg --context 4096
 
 With --fp16 weights and computation are float16; inputs and outputs stay as the model has them.
 Every node that cannot be imported is listed, and then no file is written.
@@ -43,14 +34,19 @@ def add_parser(commands: Any) -> None:
     """Adds the subcommand."""
     parser = commands.add_parser(
         "import",
-        help="import an ONNX model, an exported program of PyTorch or one of ExecuTorch",
-        description="Imports an ONNX model (opset 1 to 23), an archive of torch.export.save or a "
-        "program of ExecuTorch, and writes a graph file.",
+        help="import an ONNX model, a program of PyTorch or ExecuTorch, or a language model",
+        description="Imports an ONNX model (opset 1 to 23), an archive of torch.export.save, a "
+        "program of ExecuTorch, or a language model in GGUF or a folder of Hugging Face, and "
+        "writes a graph file.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "model", type=Path, metavar="MODEL", help="the model: .onnx, .pt2, .pte or .bpte"
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="the model: .onnx, .pt2, .pte, .bpte or .gguf, or a folder with config.json and "
+        "safetensors",
     )
     parser.add_argument(
         "--method", metavar="NAME", help="the method of an ExecuTorch program (default: forward)"
@@ -59,7 +55,29 @@ def add_parser(commands: Any) -> None:
         "-o", "--output", type=Path, required=True, metavar="MODEL.slg", help="the file to write"
     )
     parser.add_argument("--fp16", action="store_true", help="compute in float16")
+    parser.add_argument(
+        "--quantize",
+        metavar="INT4:GROUP|INT8",
+        type=str.lower,
+        help="round the weights of linear layers and embeddings: int4:32, int8:64, int8",
+    )
+    parser.add_argument(
+        "--skip",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="nodes that --quantize leaves alone, by their names",
+    )
+    add_language_options(parser)
     add_model_options(parser)
+    parser.add_argument(
+        "--state",
+        action="append",
+        default=[],
+        metavar="IN=OUT",
+        help="an input and the output that is its next value, a state of the graph (of ONNX); a * "
+        "in both stands for the same text: past_*=present_*",
+    )
     parser.add_argument(
         "--storage",
         choices=["auto", "buffer", "texture3d", "texture2d"],
@@ -94,99 +112,32 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom import graph_file
     from spirloom.inspect import summary
     from spirloom.ir import Storage
+    from spirloom.onnx.states import state_lines
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS
     from spirloom.progress import Progress
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
     check_options(arguments)
+    quantisation_of(arguments)
     _check_files(arguments.model, arguments.output)
     library = OpLibrary.with_dirs(arguments.spec_dir)
     storage = None if arguments.storage == "auto" else Storage(arguments.storage)
-    read = _reader(arguments.model)
-    with Progress(str(arguments.model)) as progress:
-        graph = read(arguments, library, skipped, storage, progress)
-        progress("writing")
-        graph_file.save(graph, arguments.output, arguments.external_data)
-    print(f"{arguments.output}: {summary(graph)}")
-    return 0
-
-
-def _reader(model: Path) -> Reader:
-    """What imports a file, by what the file holds."""
-    from spirloom.pte.file import is_program
-    from spirloom.torch.archive import is_archive
-
-    if is_program(model):
-        return _import_program
-    return _import_archive if is_archive(model) else _import_onnx
-
-
-def _import_onnx(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> Graph:
-    """The graph of an ONNX model."""
-    from spirloom.onnx.importer import import_model
-    from spirloom.passes import optimize
-    from spirloom.varying.generalize import generalize
-
-    shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
-
-    def make(sizes: Mapping[str, int]) -> Graph:
-        sized = replace(shapes, dims={**shapes.dims, **sizes})
-        graph = import_model(
-            arguments.model,
-            library,
-            sized,
-            fixed,
-            arguments.float64_as_float32,
-            max(arguments.constants_limit, 0) << 20,
-            report,
+    read = reader_of(arguments.model)
+    if arguments.state and read is not import_onnx:
+        raise ImportFailure(
+            "--state is for ONNX models; other formats say themselves which buffers runs change."
         )
-        optimize(graph, library, fp16=arguments.fp16, skip=skipped, report=report)
-        for tensor in graph.tensors():
-            tensor.storage = storage
-        return graph
-
-    symbols = symbols_of(arguments)
-    return generalize(make, symbols, library) if symbols else make({})
-
-
-def _import_archive(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> Graph:
-    """The graph of an archive of torch.export.save."""
-    from spirloom.torch.archived import read_archive
-    from spirloom.torch.build import build
-
-    options = replace(
-        archive_options(arguments), fp16=arguments.fp16, skip=skipped, strip=arguments.strip
-    )
-    return build(read_archive(arguments.model), library, options, storage, report)
-
-
-def _import_program(
-    arguments: argparse.Namespace,
-    library: OpLibrary,
-    skipped: Collection[str],
-    storage: Storage | None,
-    report: Report,
-) -> Graph:
-    """The graph of a program of ExecuTorch."""
-    from spirloom.pte.file import ProgramFile
-    from spirloom.pte.importer import import_method
-
-    options = replace(archive_options(arguments), fp16=arguments.fp16, skip=skipped)
-    file = ProgramFile(arguments.model)
-    return import_method(file, library, options, arguments.method, storage, report)
+    with Progress(str(arguments.model)) as progress:
+        made = read(arguments, library, skipped, storage, progress)
+        progress("writing")
+        graph_file.save(made, arguments.output, arguments.external_data)
+    for graph in made if isinstance(made, list) else [made]:
+        method = f" {graph.name}:" if graph.name else ""
+        print(f"{arguments.output}:{method} {summary(graph)}")
+        for line in state_lines(graph) if arguments.state else ():
+            print(f"  {line}")
+    return 0
 
 
 def _check_files(model: Path, output: Path) -> None:

@@ -59,10 +59,12 @@ def _graph(arguments: argparse.Namespace) -> int:
     from spirloom import graph_reader, inspect
     from spirloom.ops import OpLibrary
 
-    graph = graph_reader.load(arguments.graph, arguments.check)
+    graphs = graph_reader.load_methods(arguments.graph, arguments.check)
     library = OpLibrary()
     if arguments.json:
-        print(json.dumps(inspect.describe(graph, library), indent=2))
+        described = [inspect.describe(graph, library) for graph in graphs]
+        print(json.dumps(described[0] if len(graphs) == 1 else {"methods": described}, indent=2))
     else:
-        print(inspect.to_text(graph, library, nodes=arguments.nodes))
+        texts = (inspect.to_text(graph, library, nodes=arguments.nodes) for graph in graphs)
+        print("\n\n".join(texts))
     return 0

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spirloom.interval import Interval
     from spirloom.ir import Array
     from spirloom.onnx.inputs import Shapes
+    from spirloom.passes.quantize_weights import Quantisation
     from spirloom.sizes import Symbol
     from spirloom.torch.options import Options
 
@@ -101,6 +102,17 @@ def shapes_of(arguments: argparse.Namespace) -> Shapes:
     return Shapes(_dims(arguments), _inputs(arguments), _ranges(arguments))
 
 
+def quantisation_of(arguments: argparse.Namespace) -> Quantisation | None:
+    """To what weights are rounded, if they are."""
+    from spirloom.passes.quantize_weights import Quantisation
+
+    if arguments.skip and arguments.quantize is None:
+        raise ImportFailure("--skip names nodes that --quantize leaves alone; give that as well.")
+    if arguments.quantize is None:
+        return None
+    return Quantisation.of(arguments.quantize, arguments.skip)
+
+
 def _dims(arguments: argparse.Namespace) -> dict[str, int]:
     dims = {
         name: _sizes(text, "--dim") for name, text in map(_pair, arguments.dim) if ".." not in text
@@ -171,7 +183,7 @@ def fixed_of(texts: Sequence[str]) -> dict[str, Array]:
             reason = getattr(error, "strerror", None) or error
             raise ImportFailure(f"Cannot read {file} as a NumPy array: {reason}.") from error
         if not isinstance(loaded, np.ndarray):
-            raise ImportFailure(f"{file} holds several arrays; --fix wants a .npy file with one.")
+            raise ImportFailure(f"{file} holds several arrays; name a .npy file with one.")
         fixed[name] = loaded
     return fixed
 

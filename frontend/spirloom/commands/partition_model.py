@@ -94,4 +94,5 @@ def _of_archive(arguments: argparse.Namespace, library: OpLibrary) -> Report:
     from spirloom.torch.archived import read_archive
     from spirloom.torch.planned import report_of
 
-    return report_of(read_archive(arguments.model), library, archive_options(arguments))
+    options = archive_options(arguments)  # before a large file is read
+    return report_of(read_archive(arguments.model), library, options)

@@ -16,6 +16,7 @@ from spirloom import graph_file
 from spirloom.executorch.build import graph_of, names_in
 from spirloom.executorch.edge import calls_of, read_edge
 from spirloom.executorch.options import CompileOptions
+from spirloom.executorch.states import with_states
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.torch.program import Program
@@ -33,7 +34,7 @@ class SpirloomBackend(BackendDetails):  # type: ignore[misc]
         """Raises ImportFailure, which lists the nodes that cannot be imported."""
         options = CompileOptions.of_specs((spec.key, spec.value) for spec in compile_specs)
         library = OpLibrary()
-        program = read_edge(edge_program, library)
+        program = with_states(read_edge(edge_program, library), edge_program)
         graph, why = graph_of(program, library, options)
         if why:
             log.warning("A delegate takes the greatest sizes alone: %s", why)

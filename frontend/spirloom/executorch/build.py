@@ -12,7 +12,7 @@ from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Symbol
 from spirloom.torch.build import build, symbols_of
-from spirloom.torch.importer import node_name
+from spirloom.torch.call_names import node_name
 from spirloom.torch.options import Options
 from spirloom.torch.program import Kind, Program
 from spirloom.torch.size_of import SizeOf

@@ -13,10 +13,10 @@ from spirloom.executorch.options import CompileOptions
 from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Plan, Segment, Side
 from spirloom.torch.build import symbols_of
+from spirloom.torch.call_names import names_of
 from spirloom.torch.constant_inputs import check_names
 from spirloom.torch.described import described
 from spirloom.torch.exported import size_of
-from spirloom.torch.importer import names_of
 from spirloom.torch.options import Options
 from spirloom.torch.planned import planned
 from spirloom.torch.program import Call, Program, Ref

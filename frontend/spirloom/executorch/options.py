@@ -27,6 +27,8 @@ class CompileOptions:
     require_dynamic_shapes  what cannot take every size stays; if False, a delegate of it takes the
                             greatest sizes alone, and refuses others when it runs
     storage                 of all tensors: "buffer", "texture3d" or "texture2d"; "auto": by device
+    states                  buffers that runs change and one delegate alone reads and writes are
+                            its; if False, ExecuTorch's, as sharing them between methods needs
     ranges                  the numbers between which int64 inputs of the program lie, by name
     buffer_limit            how many bytes one buffer of the device holds
     costs                   of work in the host and on the device, and of copies between them
@@ -39,6 +41,7 @@ class CompileOptions:
     force_fp16: bool = False
     require_dynamic_shapes: bool = True
     storage: str = "auto"
+    states: bool = True
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     buffer_limit: int = LEAST_BUFFER
     costs: Costs = PORTABLE

@@ -16,6 +16,7 @@ from spirloom.executorch.backend import SpirloomBackend
 from spirloom.executorch.capability import Placement, place
 from spirloom.executorch.edge import operator_name
 from spirloom.executorch.options import CompileOptions
+from spirloom.executorch.states import tag_states
 from spirloom.ops import OpLibrary
 from spirloom.torch.coverage import handles
 from spirloom.torch.exported import is_part
@@ -62,6 +63,8 @@ class SpirloomPartitioner(Partitioner):  # type: ignore[misc]
                 tagged.meta["delegation_tag"] = tag
         self._tell(placement)
         tag_constant_data(exported_program)
+        if self.options.states:
+            tag_states(exported_program)
         return PartitionResult(tagged_exported_program=exported_program, partition_tags=tags)
 
     def _tell(self, placement: Placement) -> None:

@@ -17,6 +17,10 @@ Folder = Callable[[NodeContext, list[Array]], Array | Sequence[Array]]
 FOLDERS: dict[str, Folder] = {}
 
 
+class Kept(Exception):
+    """Raised by an evaluator: the node stays one, though all is known."""
+
+
 def folds(*op_types: str) -> Callable[[Folder], Folder]:
     """Registers the decorated function as the evaluator of ONNX operators."""
 

@@ -22,7 +22,7 @@ from spirloom.onnx.context import NodeContext
 from spirloom.onnx.control import CONTROL
 from spirloom.onnx.external_data import external_bytes
 from spirloom.onnx.float64 import to_float32
-from spirloom.onnx.fold import FOLDERS, fold
+from spirloom.onnx.fold import FOLDERS, Kept, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.narrowing import Narrowing
@@ -187,7 +187,10 @@ class Importer:
             return CONTROL[node.op_type](ctx, self._run)
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
         if node.op_type in FOLDERS and not any(isinstance(i, Tensor) for i in inputs):
-            return fold(ctx, arrays)
+            try:
+                return fold(ctx, arrays)
+            except Kept:
+                return self._converted(ctx)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
         return self._converted(ctx)

@@ -1,4 +1,5 @@
-"""Rewrites of a graph that leave what it computes unchanged (fp16 excepted: it rounds)."""
+"""Rewrites of a graph that leave what it computes unchanged, but for those that round: fp16 and
+quantising."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.permutations import move_permutations
+from spirloom.passes.quantised import fuse_quantised
+from spirloom.passes.quantize_weights import Quantisation, quantize_weights
 from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rms_norm import fuse_rms_norm
 from spirloom.passes.rotary import fuse_rotary
@@ -28,6 +31,7 @@ from spirloom.progress import Report, silent
 
 # What makes a graph faster, in order; each can be left out.
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
+    "fuse-quantised": fuse_quantised,
     "simplify-views": simplify_views,
     "absorb-padding": absorb_padding,
     "fold-batch-norm": fold_batch_norm,
@@ -53,6 +57,7 @@ def optimize(
     fp16: bool = False,
     skip: Collection[str] = (),
     report: Report = silent,
+    quantize: Quantisation | None = None,
 ) -> None:
     """Applies every pass but those to skip, in place; `report` is told which."""
     report("merge-constants")
@@ -61,6 +66,9 @@ def optimize(
         if name not in skip:
             report(name)
             rewrite(graph, library)
+    if quantize is not None:
+        report("quantize")
+        quantize_weights(graph, library, quantize)
     report("finish")
     finish(graph, library, fp16)
 

@@ -8,6 +8,7 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes.rewrite import Matcher, fused, limits, replace_nodes
 
+_LINEAR = ("aten.linear", *(f"spirloom.linear_{kind}" for kind in ("q4", "q8", "dq8_q4", "dq8_q8")))
 # The codes of templates/glsl/lib/activation.glsl.j2.
 _RELU, _CLAMP = 1, 2
 _CODES = {
@@ -72,7 +73,7 @@ def fuse_bias(graph: Graph, library: OpLibrary) -> None:
         if node.op != "aten.add.Tensor" or library.arg(node, "alpha") != 1:
             continue
         for value, other in (node.args[:2], node.args[1::-1]):
-            layer = matcher.inner(value, "aten.linear", "aten.convolution")
+            layer = matcher.inner(value, *_LINEAR, "aten.convolution")
             if layer is None or layer in replacements or library.arg(layer, "bias") is not None:
                 continue
             if library.arg(layer, "activation") or layer.outputs[0].shape != node.outputs[0].shape:
@@ -95,7 +96,7 @@ def _channel_bias(layer: Node, value: object) -> Tensor | None:
     if not isinstance(value, Tensor) or value.data is None:
         return None
     shape = layer.outputs[0].shape
-    axis = len(shape) - 1 if layer.op == "aten.linear" else 1
+    axis = len(shape) - 1 if layer.op in _LINEAR else 1
     padded = (1,) * (len(shape) - len(value.shape)) + value.shape
     channels = shape[axis]
     if any(d != (channels if i == axis else 1) for i, d in enumerate(padded)):

@@ -8,19 +8,28 @@ from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
+# The argument that is the table.
+_TABLES = {
+    "aten.embedding": "x",
+    "aten.index_select": "x",
+    "spirloom.embedding_q4": "weight",
+    "spirloom.embedding_q8": "weight",
+}
+
 
 def table_of(library: OpLibrary, node: Node) -> Tensor | None:
     """The constant whose rows a node picks."""
-    picks = node.op == "aten.embedding" or (
-        node.op == "aten.index_select" and library.arg(node, "dim") == 0
-    )
-    table = library.arg(node, "x") if picks else None
+    if node.op not in _TABLES:
+        return None
+    if node.op == "aten.index_select" and library.arg(node, "dim") != 0:
+        return None
+    table = library.arg(node, _TABLES[node.op])
     return table if isinstance(table, Tensor) and table.data is not None else None
 
 
 def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[Node]:
     """Nodes that pick from each part, and keep of each what the index meant."""
-    table, index = library.arg(node, "x"), library.arg(node, "index")
+    table, index = library.arg(node, _TABLES[node.op]), library.arg(node, "index")
     assert isinstance(table, Tensor) and isinstance(index, Tensor)
     graph = Graph()
     build = Builder(library, graph)
@@ -32,9 +41,13 @@ def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[N
     for i, count in enumerate(counts):
         # Any row will do for an index that means another part.
         within = build.emit("aten.sub.Tensor", a=index, b=_whole(build, start)) if i else index
-        part = rows(table, start, count, i)
-        given = {"x": part, "index": _rest(build, within, count)}
-        picked = build.emit(node.op, **given, **({"dim": 0} if "select" in node.op else {}))
+        given = dict(zip(library.arg_names(node.op), node.args, strict=True))
+        given[_TABLES[node.op]] = rows(table, start, count, i)
+        if isinstance(scales := given.get("scales"), Tensor):
+            cut = columns if given["by_column"] else rows
+            given["scales"] = cut(scales, start, count, i)
+        given["index"] = _rest(build, within, count)
+        picked = build.emit(node.op, **given)
         if result is not None:
             reached = build.emit("aten.ge.Tensor", a=index, b=_whole(build, start))
             reached = build.view(reached, of_rows)
@@ -50,6 +63,12 @@ def _rest(build: Builder, index: Tensor, count: int) -> Tensor:
 
 def _whole(build: Builder, number: int) -> Tensor:
     return build.scalar(number, DType.I32)
+
+
+def columns(value: Tensor, start: int, count: int, part: int) -> Tensor:
+    """Some of the last dimension's elements of a constant."""
+    assert value.data is not None
+    return constant(f"{value.name}.{part}", value.data[..., start : start + count])
 
 
 def rows(value: Tensor, start: int, count: int, part: int) -> Tensor:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from math import ceil
 
-from spirloom.ir import Graph, Node, Tensor
+from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes.large_tables import rows, split_table, table_of
+from spirloom.passes.large_tables import columns, rows, split_table, table_of
 from spirloom.passes.residuals import split_residual
 
 # The least maxStorageBufferRange that Vulkan guarantees, in bytes.
 LARGEST_WEIGHT = 1 << 27
+
+_LAYERS = (
+    "aten.linear",
+    "aten.convolution",
+    *(f"spirloom.linear_{kind}" for kind in ("q4", "q8", "dq8_q4", "dq8_q8")),
+)
+# What has an element for each output feature, the last dimension's.
+_OF_FEATURES = ("bias", "scales", "zeros")
 
 # Packed weights are padded to multiples of this many output features.
 _FEATURES = 32
@@ -40,12 +48,13 @@ def split_weights(graph: Graph, library: OpLibrary, largest: int = LARGEST_WEIGH
 
 def _feature_counts(library: OpLibrary, node: Node, largest: int) -> list[int] | None:
     """How many output features each part makes; None for a node that stays whole."""
-    if node.op not in ("aten.linear", "aten.convolution"):
+    if node.op not in _LAYERS:
         return None
-    weight, bias = library.arg(node, "weight"), library.arg(node, "bias")
+    weight = library.arg(node, "weight")
     if not isinstance(weight, Tensor) or weight.data is None or weight.size <= largest:
         return None
-    if isinstance(bias, Tensor) and bias.data is None:
+    others = (value for value in _cut(library, node).values() if isinstance(value, Tensor))
+    if any(value.data is None for value in others):
         return None
     if node.op == "aten.convolution" and library.arg(node, "groups") != 1:
         return None
@@ -66,10 +75,12 @@ def row_counts(weight: Tensor, largest: int) -> list[int] | None:
 def _split(library: OpLibrary, node: Node, counts: list[int]) -> list[Node]:
     """The parts and the node that joins them; it makes what the whole layer made."""
     whole = node.outputs[0]
-    axis = len(whole.shape) - 1 if node.op == "aten.linear" else 1
+    axis = 1 if node.op == "aten.convolution" else len(whole.shape) - 1
     nodes, outputs, start = [], [], 0
     for i, count in enumerate(counts):
-        cut = {name: _part(library.arg(node, name), start, count, i) for name in ("weight", "bias")}
+        cut = {
+            name: _part(name, value, start, count, i) for name, value in _cut(library, node).items()
+        }
         shape = (*whole.shape[:axis], count, *whole.shape[axis + 1 :])
         part = Tensor(f"{whole.name}.{i}", whole.dtype, shape)
         nodes.append(Node(node.op, library.with_args(node, **cut), (part,), f"{node.name}.{i}"))
@@ -79,6 +90,15 @@ def _split(library: OpLibrary, node: Node, counts: list[int]) -> list[Node]:
     return [*nodes, Node("aten.cat", args, (whole,), f"{node.name}.join")]
 
 
-def _part(value: object, start: int, count: int, part: int) -> Tensor | None:
-    """Some rows of a constant, if there is one."""
-    return rows(value, start, count, part) if isinstance(value, Tensor) else None
+def _cut(library: OpLibrary, node: Node) -> dict[str, ArgValue]:
+    """The arguments of a layer of which a part has its features'."""
+    names = [name for name in ("weight", *_OF_FEATURES) if library.has_arg(node.op, name)]
+    return {name: library.arg(node, name) for name in names}
+
+
+def _part(name: str, value: ArgValue, start: int, count: int, part: int) -> Tensor | None:
+    """Some features of a constant, if there is one."""
+    if not isinstance(value, Tensor):
+        return None
+    cut = columns if name in _OF_FEATURES else rows
+    return cut(value, start, count, part)

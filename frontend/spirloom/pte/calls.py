@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.ir import Array
 from spirloom.pte.kernels import Kernel
-from spirloom.torch.program import Argument, Call, Given, Input, Kind, Meta, Result
+from spirloom.torch.program import Argument, Call, Given, Input, Kind, Meta, Ref, Result
 
 MAX_CALLS = 1 << 18
 
@@ -33,12 +33,18 @@ class Draft:
     calls: list[Call] = field(default_factory=list)
     metas: dict[str, Meta] = field(default_factory=dict)
     weights: dict[str, Array] = field(default_factory=dict)
+    updates: dict[str, Ref] = field(default_factory=dict)  # of states, what they are in the end
 
     def add_weight(self, name: str, array: Array, dtype: str) -> None:
         """A constant of the program, under a name of its own."""
         self.weights[name] = array
         self.metas[name] = Meta(dtype, array.shape, ())
         self.inputs.append(Input(name, Kind.WEIGHT, name))
+
+    def add_state(self, name: str, array: Array, dtype: str) -> None:
+        """A buffer that runs change, as the first one finds it."""
+        self.add_weight(name, array, dtype)
+        self.updates[name] = Ref(name)
 
     def add(self, call: type[Call], target: str, args: Sequence[Argument],
             results: Sequence[Result], module: str, **more: str) -> None:  # fmt: skip

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import Unsupported
+from spirloom.ir import Array
 from spirloom.pte.calls import DelegateCall, Draft, RefusedCall, arguments
 from spirloom.pte.element_types import array_of, of_delegate
 from spirloom.pte.flatbuffer import NOTHING, Member, Row, read
+from spirloom.pte.foreign import changed_places
 from spirloom.pte.kernels import by_target
 from spirloom.pte.schema import load
-from spirloom.pte.state import reason_against
 from spirloom.torch.program import Argument, Call, Given, Meta, Plain, Ref, Result
 
 GRAPH = "integrations/executorch/blob/vk_graph.fbs"
@@ -21,6 +22,7 @@ NamedData = Callable[[str], memoryview | None]
 # Four zero bytes, what it is, its own length; offset and size of the graph, and of constants.
 _HEADER = struct.Struct("<4s4sHIIIQ")
 _MAGIC = b"VH00"
+_PREPACK = "et_vk.prepack.default"
 # What is computed with sizes has names without a namespace.
 _OF_SIZES = {"sym_size.int": "aten.sym_size.int"} | {
     name: f"operator.{name}"
@@ -45,6 +47,8 @@ class DelegateReader:
         self._draft = draft
         self._values: list[Member | None] = [row["value"] for row in self._graph["values"]]
         self._names: dict[int, str] = {}
+        self._first = dict(self._states())  # of buffers that runs change, the constants
+        self._updated: dict[int, str] = {}  # their names as states
 
     @property
     def borders(self) -> tuple[Sequence[int], Sequence[int]]:
@@ -56,11 +60,10 @@ class DelegateReader:
         """What it calls, in order."""
         return list(self._graph["calls"])
 
-    def states(self) -> Iterator[int]:
-        """The values that are buffers which runs change."""
-        for index, value in enumerate(self._values):
-            if value is not None and value[0] == "Tensor" and _is_state(value[1]):
-                yield index
+    @property
+    def states(self) -> int:
+        """How many buffers it has that runs change."""
+        return len(self._first)
 
     def constants(self) -> tuple[int, int]:
         """How many there are, and their bytes: as they are stored."""
@@ -74,7 +77,28 @@ class DelegateReader:
             self._take_input(index, outer)
         for row in self._graph["calls"]:
             self._take_call(row)
-        return [self._plain(index) for index in self._graph["outputs"]]
+        results: list[Given] = [self._plain(index) for index in self._graph["outputs"]]
+        for index, name in self._updated.items():
+            self._draft.updates[name] = Ref(self._names[index])
+        return results
+
+    def _states(self) -> Iterator[tuple[int, int]]:
+        """Buffers that runs change: constants, or such prepacked, which calls write."""
+        packed: dict[int, int] = {}
+        for row in self._graph["calls"]:
+            *ids, written = row["args"] or [-1]
+            if row["name"] == _PREPACK and ids and self._is_constant(ids[0]):
+                packed[written] = ids[0]
+                continue
+            kind, value = self._value(written)
+            changed = _changed(row["name"], ids)
+            for index in [*changed, *(value["items"] if kind == "Values" else [written])]:
+                if index in packed or self._is_constant(index):
+                    yield index, packed.get(index, index)
+
+    def _is_constant(self, index: int) -> bool:
+        kind, row = self._value(index)
+        return kind == "Tensor" and bool(row["constant"] >= 0)
 
     def _take_input(self, index: int, outer: Given) -> None:
         kind, _ = self._value(index)
@@ -95,9 +119,12 @@ class DelegateReader:
         *ids, written = args
         if name in _CHECKS:
             return
+        if row["name"] == _PREPACK and written in self._first:
+            self._state(written)
+            return
         try:
             given = [self._given(index) for index in ids]
-            results = self._results(written)
+            results = [*self._changes(name, ids), *self._results(written)]
         except Unsupported as error:
             self._draft.add(
                 RefusedCall, name, (), self._results(written), module, reason=str(error)
@@ -114,6 +141,17 @@ class DelegateReader:
             )
         return self._values[index] or NOTHING
 
+    def _changes(self, name: str, ids: Sequence[int]) -> list[str]:
+        """What the call leaves of the buffers that it changes. Raises Unsupported."""
+        changed = _changed(name, ids)
+        for index in changed:
+            if index not in self._first:
+                raise Unsupported(
+                    f"it changes value {index} of {self._prefix}, which is no buffer of the "
+                    "delegate; make it a buffer of the module"
+                )
+        return [self._define(index) for index in changed]
+
     def _results(self, index: int) -> list[Result]:
         kind, row = self._value(index)
         if kind == "Values":
@@ -122,9 +160,12 @@ class DelegateReader:
 
     def _define(self, index: int) -> str:
         kind, row = self._value(index)
-        name = self._names[index] = f"{self._prefix}/value {index}"
-        if name in self._draft.metas:
+        name = f"{self._prefix}/value {index}"
+        if name in self._draft.metas and index not in self._first:
             raise MalformedBuffer(f"value {index} of {self._prefix} is written twice")
+        while name in self._draft.metas:
+            name += " again"
+        self._names[index] = name
         if kind == "Tensor":
             self._draft.metas[name] = self._meta(row)
         return name
@@ -150,7 +191,9 @@ class DelegateReader:
                 return Ref(self._constant(index, row))
             case "SymInt":
                 raise MalformedBuffer(f"value {index} of {self._prefix} is read before written")
-            case "Null" | "Int" | "Bool" | "Double" | "Text":
+            case "Bool":
+                return bool(row["value"])
+            case "Null" | "Int" | "Double" | "Text":
                 value: Plain = row.get("value")
                 return value
         raise MalformedBuffer(f"value {index} of {self._prefix} is a list in a list")
@@ -159,14 +202,22 @@ class DelegateReader:
         title = f"value {index} of {self._prefix}"
         if row["constant"] < 0:
             raise MalformedBuffer(f"{title} is read before anything writes it")
-        if _is_state(row):
-            raise Unsupported(reason_against(title))
-        meta = self._meta(row)
-        data = self._data(row["constant"])
-        array = array_of(data, meta.dtype, tuple(row["sizes"]), title)
+        if index in self._first:
+            return self._state(index)
         name = self._names[index] = f"{self._prefix}/constant {index}"
-        self._draft.add_weight(name, array, meta.dtype)
+        self._draft.add_weight(name, self._array(row, title), of_delegate(row["type"]))
         return name
+
+    def _state(self, index: int) -> str:
+        """What an earlier run has left of a buffer."""
+        name = self._names[index] = self._updated[index] = f"{self._prefix}/state {index}"
+        _, row = self._value(self._first[index])
+        self._draft.add_state(name, self._array(row, name), of_delegate(row["type"]))
+        return name
+
+    def _array(self, row: Row, title: str) -> Array:
+        data = self._data(row["constant"])
+        return array_of(data, of_delegate(row["type"]), tuple(row["sizes"]), title)
 
     def _data(self, number: int) -> memoryview:
         constants = self._graph["constants"]
@@ -187,6 +238,23 @@ class DelegateReader:
         return self._constants[row["offset"] : end]
 
 
+def _changed(name: str, ids: Sequence[int]) -> list[int]:
+    """The values that a call changes, of those that it is given."""
+    return [ids[place] for place in changed_places(name.removesuffix(".default"))
+            if place < len(ids)]  # fmt: skip
+
+
+def check_count(module: str, given: int, inputs: int, outputs: int) -> None:
+    """Raises Unsupported, MalformedBuffer if a call gives a delegate other values than it has."""
+    if inputs < given < inputs + outputs:
+        raise Unsupported(
+            f"{module} has {outputs} results and {given - inputs} are taken: if its module changes "
+            "buffers, export with VulkanPartitioner({'alias_buffer_mutations': True})"
+        )
+    if given != inputs + outputs:
+        raise MalformedBuffer(f"{module} has {given} arguments and results")
+
+
 def split(blob: memoryview) -> tuple[memoryview, memoryview]:
     """The graph of a delegate's data, and the bytes of constants. Raises MalformedBuffer."""
     if len(blob) < _HEADER.size:
@@ -197,8 +265,3 @@ def split(blob: memoryview) -> tuple[memoryview, memoryview]:
     if max(graph_at + graph_size, bytes_at + bytes_size) > len(blob):
         raise MalformedBuffer(f"the parts of a delegate exceed its {len(blob)} bytes")
     return blob[graph_at : graph_at + graph_size], blob[bytes_at : bytes_at + bytes_size]
-
-
-def _is_state(row: Row) -> bool:
-    """Both a constant and in memory: what it holds first."""
-    return bool(row["constant"] >= 0 and row["memory"] >= 0)

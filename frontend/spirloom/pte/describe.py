@@ -93,7 +93,7 @@ def _delegate(file: ProgramFile, index: int, row: Row) -> dict[str, Any]:
     calls = Counter(call["name"].removesuffix(".default") for call in reader.calls)
     facts["operators"] = _sorted(calls)
     facts["constants"] = {"tensors": tensors, "bytes": size}
-    facts["state"] = len(list(reader.states()))
+    facts["state"] = reader.states
     return facts
 
 

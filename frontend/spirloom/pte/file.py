@@ -84,6 +84,11 @@ class ProgramFile:
             return found
         return self.segment(part["segment"])[_at(part["offsets"], index, "constant") :]
 
+    def first_value(self, part: int, index: int) -> memoryview:
+        """What a buffer that runs change holds first, and all that lies behind it."""
+        found = _at(self.program["mutable_segments"], part, "segment of buffers")
+        return self.segment(found["segment"])[_at(found["offsets"], index, "buffer") :]
+
     def delegate_data(self, reference: Row | None) -> memoryview:
         """What a delegate was made of."""
         if reference is None:

@@ -3,45 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import copysign, inf, isnan
 from typing import Any
 
 import numpy as np
 
-from codegen.spec import Arg, DTypeOf, Exactly, ForeignName, ShapeOf
+from codegen.spec import DTypeOf, Exactly, ForeignName, ShapeOf
 from spirloom.bounds.wide import narrow_type
 from spirloom.errors import Unsupported
-from spirloom.ops import OpLibrary
+from spirloom.ops import OpLibrary, own_library
 from spirloom.torch.values import Item, is_value
 
+Result = tuple[tuple[int, ...] | None, np.dtype[Any] | None]
 _MOST = float(np.finfo(np.float32).max)
 
 
 class Served:
-    """An operator, and its arguments by their names in its spec."""
+    """An operator, and its arguments by their names in its spec: a call, or a part of one."""
 
-    def __init__(self, op: str, args: Mapping[str, Item]) -> None:
+    def __init__(self, op: str, foreign: ForeignName, args: Mapping[str, Item]) -> None:
         self.op = op
         self.args = args
+        self.foreign = foreign
 
 
-def served(
-    library: OpLibrary,
-    name: str,
-    given: Sequence[Item],
-    result: tuple[tuple[int, ...] | None, np.dtype[Any] | None],
-) -> Served | None:
-    """What computes a call of this name; None if no spec serves it. Raises Unsupported.
+@cache
+def changed_places(name: str) -> tuple[int, ...]:
+    """The places of what calls of this name change, in order."""
+    entries = (foreign for _, foreign in own_library().foreign(name))
+    return tuple(sorted({place for each in entries if (place := changed_place(each)) is not None}))
 
-    `result` is shape and type of the first thing that it gives.
+
+def changed_place(foreign: ForeignName) -> int | None:
+    """The place of the argument that the call changes, if it changes any."""
+    if isinstance(foreign.result, int):
+        return None
+    return foreign.places.index(foreign.result)
+
+
+def served(library: OpLibrary, name: str, given: Sequence[Item]) -> list[tuple[str, ForeignName]]:
+    """What computes a call of this name: its parts, in order; nothing if no spec serves it.
+
+    Raises Unsupported for arguments that none of them takes.
     """
     entries = library.foreign(name)
-    for op, foreign in entries:
-        if _fits(foreign, given):
-            return Served(op, _bound(library.args(op), foreign, given, result))
-    if entries:
-        raise Unsupported("there is no operator for it with these arguments")
-    return None
+    if not entries:
+        return []
+    found = []
+    for part in range(entries[0][1].parts):
+        fits = (entry for entry in entries if entry[1].part == part and _fits(entry[1], given))
+        if (first := next(fits, None)) is None:
+            raise Unsupported("there is no operator for it with these arguments")
+        found.append(first)
+    return found
+
+
+def bound(
+    library: OpLibrary,
+    part: tuple[str, ForeignName],
+    given: Sequence[Item],
+    results: Sequence[Result],
+) -> Served:
+    """A part of a call with its arguments. Raises Unsupported.
+
+    `results` are shape and type of each thing that the call gives, as far as they are known.
+    """
+    op, foreign = part
+    return Served(op, foreign, _bound(library, op, foreign, given, results))
 
 
 def _fits(foreign: ForeignName, given: Sequence[Item]) -> bool:
@@ -71,11 +100,13 @@ def _equal(value: Item, wanted: Exactly) -> bool:
 
 
 def _bound(
-    args: Sequence[Arg],
+    library: OpLibrary,
+    op: str,
     foreign: ForeignName,
     given: Sequence[Item],
-    result: tuple[tuple[int, ...] | None, np.dtype[Any] | None],
+    results: Sequence[Result],
 ) -> dict[str, Item]:
+    made = dict(zip(library.output_names(op), results, strict=False))
     found: dict[str, Item] = {}
     for place, value in zip(foreign.places, given, strict=False):
         if isinstance(place, str):
@@ -84,20 +115,27 @@ def _bound(
             if not isinstance(value, tuple) or len(value) != len(place):
                 raise Unsupported(f"it is given no list of {len(place)} numbers")
             found.update(zip(place, value, strict=True))
-    inputs = {arg.name for arg in args}
+    unknown: Result = (None, None)
     for name, setting in foreign.settings:
         match setting:
             case ShapeOf(tensor, first):
-                shape = found[tensor].shape if tensor in inputs else result[0]
+                shape = found[tensor].shape if tensor in found else made.get(tensor, unknown)[0]
                 if shape is None:
                     raise Unsupported("the program does not tell the shape that it gives")
                 found[name] = tuple(shape)[first:]
             case DTypeOf(tensor):
-                dtype = found[tensor].dtype if tensor in inputs else result[1]
+                dtype = found[tensor].dtype if tensor in found else made.get(tensor, unknown)[1]
                 found[name] = str(narrow_type(dtype) if isinstance(dtype, np.dtype) else dtype)
             case _:
                 found[name] = setting
-    return found
+    own = {arg.name for arg in library.args(op) if arg.type.is_tensor and arg.dtype is not None}
+    return {name: _as_list(item) if name in own else item for name, item in found.items()}
+
+
+def _as_list(value: Item) -> Item:
+    """A number in the place of a tensor that has its own type: a list of one."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return np.asarray([value]) if is_number else value
 
 
 def _finite(value: Item) -> Item:

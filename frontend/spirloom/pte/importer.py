@@ -13,16 +13,17 @@ from spirloom.passes import optimize
 from spirloom.progress import Report, silent
 from spirloom.pte.calls import DelegateCall, RefusedCall
 from spirloom.pte.file import ProgramFile
-from spirloom.pte.foreign import Served, served
-from spirloom.pte.kernels import without_copy
+from spirloom.pte.foreign import Result, Served, bound, changed_place, changed_places, served
+from spirloom.pte.kernels import by_target, without_copy
 from spirloom.pte.method import method_of
 from spirloom.pte.reader import program_of
 from spirloom.pte.rules import RULES as OWN_RULES
+from spirloom.torch import positions
 from spirloom.torch.build import symbols_of
 from spirloom.torch.context import CallContext
-from spirloom.torch.importer import Importer, Unknown
+from spirloom.torch.importer import Importer
+from spirloom.torch.not_imported import Unknown
 from spirloom.torch.options import Options
-from spirloom.torch.positions import bound
 from spirloom.torch.program import Call, Given, Program, Ref
 from spirloom.torch.rules import RENAMES, RULES
 from spirloom.torch.rules.table import Several
@@ -43,7 +44,7 @@ def import_method(
     program = program_of(file, method_of(file, method))
     symbols_of(program, options)  # there are none: sizes are the program's greatest
     graph = ProgramImporter(program, library, options, {}).run(report)
-    optimize(graph, library, fp16=options.fp16, skip=options.skip, report=report)
+    optimize(graph, library, options.fp16, options.skip, report, options.quantize)
     for tensor in graph.tensors():
         tensor.storage = storage
     return graph
@@ -55,15 +56,15 @@ class ProgramImporter(Importer):
     def __init__(
         self, program: Program, library: OpLibrary, options: Options, sizes: Mapping[str, int]
     ) -> None:
-        super().__init__(program, library, options, sizes)
+        super().__init__(program, library, options, sizes, program.updates)
         # What specs say of delegates' calls, whether or not that is what computes them here.
         self.bound: list[Served] = []
-        self._given_away: set[Tensor] = set()  # inputs, and what has the name of an output
+        self._given_away: set[Tensor] = set()  # inputs, states, and what has the name of an output
         self._graph.producer = f"spirloom {__version__} from ExecuTorch"
 
     def _take_inputs(self) -> None:
         super()._take_inputs()
-        self._given_away.update(self._graph.inputs)
+        self._given_away.update(self._graph.given())
 
     def _fail(self, call: Call, problem: Exception) -> None:
         """Also lists what no operator is for, though it reads what cannot be computed."""
@@ -86,6 +87,9 @@ class ProgramImporter(Importer):
             self._note(ctx)
         if isinstance(call, DelegateCall) and ctx.target in OWN_RULES:
             return OWN_RULES[ctx.target](ctx)
+        nameless = isinstance(call, DelegateCall) and ctx.target not in by_target()
+        if nameless and self._library.foreign(ctx.target):
+            return self._delegated(ctx)
         for target in dict.fromkeys((ctx.target, without_copy(ctx.target))):
             if target in RULES:
                 ctx.target = target
@@ -95,20 +99,31 @@ class ProgramImporter(Importer):
         return self._named(ctx)
 
     def _note(self, ctx: CallContext) -> None:
+        given = list(ctx.args.values())
         with suppress(Unsupported):
-            found = self._served(ctx)
-            if found is not None:
-                self.bound.append(found)
-
-    def _served(self, ctx: CallContext) -> Served | None:
-        result = (ctx.shapes or [None])[0], ctx.out_or_none()
-        return served(self._library, ctx.target, list(ctx.args.values()), result)
+            for part in served(self._library, ctx.target, given):
+                self.bound.append(bound(self._library, part, given, _results(ctx)))
 
     def _delegated(self, ctx: CallContext) -> Item:
-        found = self._served(ctx)
-        if found is None:
+        """By what specs say: each part of the call finds what those before it have changed."""
+        given = list(ctx.args.values())
+        parts = served(self._library, ctx.target, given)
+        if not parts:
             raise Unsupported(NO_OPERATOR)
-        return Several(ctx.apply_all(found.op, **found.args))
+        results = _results(ctx)
+        changes = changed_places(ctx.target)
+        made: dict[int, Item] = {}
+        for part in parts:
+            one = bound(self._library, part, given, results[len(changes) :])
+            place = changed_place(one.foreign)
+            if place is not None:
+                given[place] = made[changes.index(place)] = ctx.inner(one.op, **one.args)
+                continue
+            assert isinstance(one.foreign.result, int)
+            first = len(changes) + one.foreign.result
+            outputs = ctx.applier.apply(one.op, one.args, ctx.dtypes[first:], ctx.shapes[first:])
+            made.update(enumerate(outputs, first))
+        return Several(made[i] for i in sorted(made))
 
     def _named(self, ctx: CallContext) -> Item:
         """By the name and the arguments of PyTorch's operator."""
@@ -116,7 +131,9 @@ class ProgramImporter(Importer):
             rename = RENAMES.get(target)
             op = self._library.serving(target) or (None if rename is None else rename.op)
             if op is not None and self._library.has(op):
-                given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
+                given = positions.bound(
+                    ctx.call, ctx.args, self._library.args(op), ctx.out_or_none()
+                )
                 fixed = {} if rename is None else rename.fixed
                 return Several(ctx.apply_all(op, **given, **fixed))
         raise Unsupported(NO_OPERATOR)
@@ -137,3 +154,7 @@ class ProgramImporter(Importer):
     def _output_name(self, given: Given, index: int) -> str:
         """Programs do not name their outputs."""
         return f"output{index}"
+
+
+def _results(ctx: CallContext) -> list[Result]:
+    return list(zip(ctx.shapes, ctx.dtypes, strict=True))

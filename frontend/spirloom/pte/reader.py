@@ -12,13 +12,13 @@ from math import prod
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.pte.calls import Draft, RefusedCall, arguments
-from spirloom.pte.delegate import DelegateReader
-from spirloom.pte.element_types import array_of, of_program
+from spirloom.pte.delegate import DelegateReader, check_count
+from spirloom.pte.element_types import of_program
 from spirloom.pte.file import ProgramFile
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
 from spirloom.pte.kernels import Kernel, kernels
 from spirloom.pte.method import VULKAN, instructions
-from spirloom.pte.state import REASON
+from spirloom.pte.stored import constant, first_value
 from spirloom.pte.tensors import ints, is_external, place_of, title_of
 from spirloom.torch.program import (
     Argument,
@@ -56,6 +56,7 @@ class _Reader:
         self._names: dict[int, str] = {}  # of values, what they are now
         self._written: dict[tuple[int, int], str] = {}  # by place in memory, what was last there
         self._counts: dict[int, int] = {}
+        self._states: dict[int, str] = {}  # by value, what the run finds
 
     def read(self) -> Program:
         for place, index in enumerate(self._method["inputs"]):
@@ -63,10 +64,11 @@ class _Reader:
         for number, row in enumerate(instructions(self._method)):
             self._take(number, row["action"])
         outputs = tuple(self._given(index) for index in self._method["outputs"])
+        self._end_states()
         draft = self._draft
         return Program(
             str(self._file.path), tuple(draft.inputs), outputs, tuple(draft.calls), draft.metas,
-            weights=draft.weights,
+            weights=draft.weights, mutated=tuple(draft.updates), updates=draft.updates,
         )  # fmt: skip
 
     def _take_input(self, place: int, index: int) -> None:
@@ -129,6 +131,9 @@ class _Reader:
         if len(args) <= count:
             raise MalformedBuffer(f"{name} has {len(args)} arguments and results, too few")
         written = args[count:-1] if len(args) > count + 1 else args[count:]
+        inputs = [i for i, index in enumerate(self._method["inputs"]) if index in written]
+        if inputs:
+            raise Unsupported(f"it writes input {inputs[0]} in place; make that a buffer")
         given = [self._argument(n, a) for n, a in zip(kernel.names, args, strict=False)]
         bound = arguments(given, kernel)
         results = [self._results(index) for index in written]
@@ -163,8 +168,7 @@ class _Reader:
         data = self._file.delegate_data(delegate["processed"])
         reader = DelegateReader(data, self._file.named, module, self._draft)
         inputs, outputs = reader.borders
-        if len(inputs) + len(outputs) != len(args):
-            raise MalformedBuffer(f"{module} has {len(args)} arguments and results")
+        check_count(module, len(args), len(inputs), len(outputs))
         given = [self._given(index) for index in args[: len(inputs)]]
         for index, made in zip(args[len(inputs) :], reader.translate(given), strict=True):
             self._convert(made, self._define(index), module)
@@ -244,11 +248,27 @@ class _Reader:
 
     def _state(self, index: int, row: Row) -> str:
         """The name of a buffer that runs change: of what an earlier run has left."""
-        name = f"state {index}"
-        if name not in self._draft.metas:
-            self._draft.metas[name] = self._meta(row)
-            self._draft.add(RefusedCall, "state", (), [name], title_of(index, row), reason=REASON)
+        if index in self._states:
+            return self._states[index]
+        own: str = row["extra"]["name"] if row["extra"] is not None else ""
+        name = own if own and own not in self._draft.metas else f"state {index}"
+        meta = self._meta(row)
+        value = first_value(self._file, row, meta, title_of(index, row))
+        self._draft.add_state(name, value, meta.dtype)
+        self._states[index] = self._names[index] = name
+        place = place_of(row)
+        if place is not None:
+            self._written[place] = name
         return name
+
+    def _end_states(self) -> None:
+        """What lies where a state does is what the next run finds."""
+        for index, name in self._states.items():
+            _, row = self._value(index)
+            update = self._tensor(index, row)
+            if update == name and not row["data"]:
+                raise Unsupported(f"{title_of(index, row)} is read, and nothing ever writes it")
+            self._draft.updates[name] = Ref(update)
 
     def _view(self, index: int, row: Row, shown: str) -> str:
         """A tensor that lies where another does."""
@@ -266,22 +286,8 @@ class _Reader:
     def _constant(self, index: int, row: Row) -> str:
         name = f"constant {index}"
         if name not in self._draft.metas:
-            title = title_of(index, row)
             meta = self._meta(row)
-            shape = ints(meta)
-            if is_external(row):
-                data = self._file.named(row["extra"]["name"])
-                if data is None:
-                    raise Unsupported(
-                        f"{title} lies in another file (.ptd); export with the constants inside"
-                    )
-            else:
-                data = self._file.constant(row["data"])
-            order = list(row["dim_order"]) or list(range(len(shape)))
-            if sorted(order) != list(range(len(shape))):
-                raise MalformedBuffer(f"{title} has the order of dims {order}")
-            stored = array_of(data, meta.dtype, tuple(shape[d] for d in order), title)
-            array = stored.transpose([order.index(d) for d in range(len(order))])
+            array = constant(self._file, row, meta, title_of(index, row))
             self._draft.add_weight(name, array, meta.dtype)
         self._names[index] = name
         return name

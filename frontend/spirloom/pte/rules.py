@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spirloom.errors import Unsupported
+from spirloom.ir import Tensor
 from spirloom.pte.kernels import by_target
 from spirloom.torch.context import CallContext
 from spirloom.torch.rules import RULES as TORCH_RULES
@@ -15,9 +16,15 @@ def prepacked(ctx: CallContext) -> Item:
     return next(iter(ctx.args.values()))
 
 
-def element(_: CallContext) -> Item:
-    """A number that the host reads from an input."""
-    raise Unsupported("it reads a size from an input, which is known only when the graph runs")
+def element(ctx: CallContext) -> Item:
+    """A number that the host reads from an input: here an element of it, [1], which only calls
+    take that have a tensor in its place."""
+    x, *numbers = ctx.args.values()
+    index = numbers[1] if len(numbers) == 2 else None
+    if not isinstance(x, Tensor) or len(x.shape) != 1 or not isinstance(index, int):
+        raise Unsupported("it reads a size from an input, which is known only when the graph runs")
+    end = index + 1 if index != -1 else x.shape[0]
+    return ctx.inner("aten.slice.Tensor", x, 0, index, end)
 
 
 def clamped_convolution(ctx: CallContext) -> Item:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Unpack
 
+from spirloom.runtime.bound import page_aligned
 from spirloom.runtime.device import Device, devices, is_available
 from spirloom.runtime.errors import (
     Busy,
@@ -19,10 +20,12 @@ from spirloom.runtime.errors import (
     Unsupported,
     WrongType,
 )
-from spirloom.runtime.model import LoadStats, Model
+from spirloom.runtime.load_options import LoadOptions
+from spirloom.runtime.load_stats import LoadStats
+from spirloom.runtime.model import Model
 from spirloom.runtime.pending import PendingRun
 from spirloom.runtime.profile import Profile, ProfileRow
-from spirloom.runtime.runtime import File, Runtime, StorageName, default_runtime
+from spirloom.runtime.runtime import File, Runtime, default_runtime
 from spirloom.runtime.tensors import Symbol, TensorInfo
 
 __all__ = [
@@ -35,6 +38,7 @@ __all__ = [
     "InternalError",
     "InvalidArgument",
     "InvalidFile",
+    "LoadOptions",
     "LoadStats",
     "Model",
     "NotFound",
@@ -53,35 +57,16 @@ __all__ = [
     "is_available",
     "load",
     "operator_names",
+    "page_aligned",
 ]
 
 
-def load(
-    file: File,
-    runtime: Runtime | None = None,
-    *,
-    storage: StorageName = "auto",
-    profile: bool = False,
-    kernels: Sequence[str] = (),
-    tune: bool = False,
-    kept_sizes: int = 0,
-    max_dispatches: int = 0,
-    max_device_bytes: int = 0,
-) -> Model:
+def load(file: File, runtime: Runtime | None = None, **options: Unpack[LoadOptions]) -> Model:
     """Loads a graph with `runtime`, or with one of this process's that all such calls share.
 
-    `file` and the options are those of Runtime.load().
+    `file` is as of Runtime.load(); the options are LoadOptions'.
     """
-    return (runtime or default_runtime()).load(
-        file,
-        storage=storage,
-        profile=profile,
-        kernels=kernels,
-        tune=tune,
-        kept_sizes=kept_sizes,
-        max_dispatches=max_dispatches,
-        max_device_bytes=max_device_bytes,
-    )
+    return (runtime or default_runtime()).load(file, **options)
 
 
 def operator_names() -> list[str]:

@@ -148,7 +148,16 @@ class ModelOptions(Sized):
         ("kept_sizes", Size),
         ("max_dispatches", Count64),
         ("max_device_bytes", Count64),
+        ("method", Text),
+        ("shares", Pointer),
+        ("own_states", Count64),
     )
+
+
+class AttachmentInfo(Sized):
+    """spirloom_attachment_info."""
+
+    _fields_ = (("struct_size", Size), ("name", Text), ("data", Pointer), ("size", Size))
 
 
 class TensorInfo(Sized):

@@ -53,21 +53,44 @@ def in_order(
     return [*given, *(named[name] for name in names[len(given) :])]
 
 
+def values_of(infos: Sequence[Named], given: Inputs, kind: str = "input") -> Sequence[Any]:
+    """The same of a sequence, or of a mapping of names."""
+    if isinstance(given, Mapping):
+        return in_order(infos, (), given, kind)
+    return in_order(infos, given, {}, kind)
+
+
+def place_of(kind: str, infos: Sequence[Named], which: int | str) -> int:
+    """The place of an input or output, `kind`, of a name or place. InvalidArgument if none is."""
+    names = [info.name for info in infos]
+    place = names.index(which) if isinstance(which, str) and which in names else which
+    if not isinstance(place, int) or not 0 <= place < len(infos):
+        known = ", ".join(names)
+        raise InvalidArgument(f"The model has no {kind} {which!r}; it has: {known}.")
+    return place
+
+
 def outputs_to_fill(infos: Sequence[TensorInfo], given: Sequence[object]) -> list[Array]:
     """The memory of arrays or torch tensors that outputs go to. They must be as the outputs are."""
-    return [_to_fill(value, info) for value, info in zip(given, infos, strict=True)]
+    return [array_of(value, info, "output") for value, info in zip(given, infos, strict=True)]
 
 
-def _to_fill(value: Any, info: TensorInfo) -> Array:
+def array_of(value: Any, info: TensorInfo, kind: str) -> Array:
+    """The memory of an array or torch tensor that is as the tensor: dtype, shape, order.
+
+    `kind` is "input" or "output", which is written to. WrongType; InvalidArgument.
+    """
     array = value.detach().numpy() if is_torch(value) else value
+    name = f"{kind} '{info.name}'"
     if not isinstance(array, np.ndarray) or array.dtype != info.dtype:
-        kind = array.dtype if isinstance(array, np.ndarray) else type(value).__name__
-        raise WrongType(f"Output '{info.name}' is an array of {info.dtype}, not of {kind}.")
+        given = array.dtype if isinstance(array, np.ndarray) else type(value).__name__
+        raise WrongType(f"{name[0].upper()}{name[1:]} is an array of {info.dtype}, not of {given}.")
     if array.shape != info.shape:
-        message = f"Output '{info.name}' has shape {list(info.shape)}, not {list(array.shape)}."
-        raise InvalidArgument(message)
-    if not array.flags.c_contiguous or not array.flags.writeable:
-        raise InvalidArgument(
-            f"The array for output '{info.name}' must be C-contiguous and writeable."
+        message = (
+            f"{name[0].upper()}{name[1:]} has shape {list(info.shape)}, not {list(array.shape)}."
         )
+        raise InvalidArgument(message)
+    if not array.flags.c_contiguous or not (array.flags.writeable or kind == "input"):
+        wanted = "C-contiguous" if kind == "input" else "C-contiguous and writeable"
+        raise InvalidArgument(f"The array for {name} must be {wanted}.")
     return array

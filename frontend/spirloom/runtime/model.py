@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import ctypes
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from spirloom.runtime import abi, process
-from spirloom.runtime.arguments import Inputs, in_order, outputs_to_fill
+from spirloom.runtime import abi
+from spirloom.runtime.arguments import Inputs, in_order, outputs_to_fill, place_of, values_of
 from spirloom.runtime.arrays import Array, is_torch, to_array, to_torch
-from spirloom.runtime.errors import Busy, InvalidArgument, Unsupported
+from spirloom.runtime.attachments import read_attachments
+from spirloom.runtime.bound import BoundArrays
+from spirloom.runtime.errors import Busy, InvalidArgument
+from spirloom.runtime.load_stats import LoadStats, read_stats
 from spirloom.runtime.memory import SharedArrays
 from spirloom.runtime.native import Handle, Native
+from spirloom.runtime.ownership import Ownership
 from spirloom.runtime.pending import PendingRun
-from spirloom.runtime.profile import Profile, last_run, merged
+from spirloom.runtime.profile import Profile, ProfileRow, last_run, merged
 from spirloom.runtime.states import States
 from spirloom.runtime.tensors import Symbol, TensorInfo, read_symbols, read_tensors
-
-
-@dataclass(frozen=True, slots=True)
-class LoadStats:
-    """What loading, or the resize that prepared the sizes at hand, did. Nanoseconds and bytes."""
-
-    load_ns: int  # all of loading
-    pipeline_ns: int  # creating pipelines
-    pipelines: int  # distinct ones
-    dispatches: int  # per run
-    barriers: int  # per run
-    layout_copies: int  # inserted dispatches that change storage
-    aliased_views: int  # nodes that became aliases
-    constant_bytes: int  # packed weights on the device
-    planned_bytes: int  # activation memory after planning
-    naive_bytes: int  # activation memory with no sharing
-    live_bytes: int  # the most activation memory in use at once: no plan takes less
-    state_bytes: int  # tensors that outlive runs
 
 
 class Model:
@@ -48,16 +32,34 @@ class Model:
     calls let other Python threads run. After a fork it belongs to the parent alone.
     """
 
-    def __init__(self, library: Native, handle: Handle) -> None:
+    def __init__(self, library: Native, handle: Handle, shares: Model | None = None) -> None:
         self._native = library
-        self._handle: Handle | None = handle
-        self._lock = threading.Lock()
-        self._forks = process.forks
+        self._owner: Ownership = Ownership(handle, None if shares is None else shares._owner)
         self._shared = SharedArrays()
-        self._dropped: list[Handle] = []  # pending runs, to be freed by who next holds the lock
+        self._bound = BoundArrays()
         self._symbols = read_symbols(library, handle)
         self._state_infos = read_tensors(library, handle, "state")
         self._read(handle)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The functions that the file holds; a single one may have no name."""
+        with self.claimed() as handle:
+            count = self._native.function("model_method_count")(handle.value)
+            texts = (self._native.text("model_method_name", handle.value, i) for i in range(count))
+            return tuple(texts)
+
+    @property
+    def method(self) -> str:
+        """Which of them this is."""
+        with self.claimed() as handle:
+            return self._native.text("model_method", handle.value)
+
+    @property
+    def attachments(self) -> dict[str, bytes]:
+        """What else is in the file, by name, such as a tokenizer; each look copies all of it."""
+        with self.claimed() as handle:
+            return read_attachments(self._native, handle)
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
@@ -77,11 +79,11 @@ class Model:
     @property
     def states(self) -> States:
         """What outlives runs, such as a cache, by name: reading copies it, assigning sets it."""
-        return States(self._native, self._state_infos, self._calls)
+        return States(self._native, self._state_infos, self.claimed)
 
     def reset_states(self) -> None:
         """Gives every state its initial value; the next run is like the first one."""
-        with self._calls() as handle:
+        with self.claimed() as handle:
             self._native.call("model_reset_states", handle.value)
 
     @property
@@ -100,11 +102,11 @@ class Model:
         Raises WrongType for a dtype, InvalidArgument for a name, a shape, a number that does not
         fit or lies beyond what the model was imported for; Busy; DeviceLost.
         """
-        handle = self._claim()
+        handle = self._owner.claim()  # no context manager: this is the way of every call
         try:
-            return self._run(handle, in_order(self._inputs, inputs, named), None)
+            return self._run(handle, in_order(self._free_inputs, inputs, named), None)
         finally:
-            self._lock.release()
+            self._owner.lock.release()
 
     def run(
         self, inputs: Inputs | None = None, *, out: Inputs | None = None, copy: bool = True
@@ -117,28 +119,35 @@ class Model:
 
         Otherwise like a call.
         """
-        handle = self._claim()
-        try:
-            values = None if inputs is None else _values(self._inputs, inputs)
+        with self.claimed() as handle:
+            values = None if inputs is None else values_of(self._free_inputs, inputs)
             if out is not None:
-                return self._run(handle, values, _values(self._outputs, out, "output"))
+                return self._run(handle, values, values_of(self._free_outputs, out, "output"))
             return self._run(handle, values, None if copy else ())
-        finally:
-            self._lock.release()
 
     def submit(self, *inputs: object, **named: object) -> PendingRun:
         """Copies the inputs, starts a run and returns at once; otherwise like a call."""
-        handle = self._claim()
-        try:
-            values = in_order(self._inputs, inputs, named)
+        with self.claimed() as handle:
+            values = in_order(self._free_inputs, inputs, named)
             count = self._take(handle, values)
             made = self._native.make(
                 "model_submit", "pending_run_destroy", handle.value, self._in, count
             )
-            made.keeps = handle
-            return PendingRun(self, made, self._outputs, any(map(is_torch, values)))
-        finally:
-            self._lock.release()
+            return self._pending(made, handle, any(map(is_torch, values)))
+
+    def submit_steps(self, steps: int) -> PendingRun:
+        """Starts `steps` runs at once, each after the one before it, on what input_memory() holds.
+
+        What goes from one to the next lies in states; the outputs are those of the last. Otherwise
+        like a call. InvalidArgument for fewer than 1 step, and for several without states.
+        """
+        if steps < 1:
+            raise InvalidArgument(f"steps ({steps}) must be at least 1.")
+        with self.claimed() as handle:
+            made = self._native.make(
+                "model_submit_steps", "pending_run_destroy", handle.value, steps
+            )
+            return self._pending(made, handle, in_torch=False)
 
     def input_memory(self, which: int | str) -> Array:
         """An array over the memory from which the device takes an input: for run() without copies.
@@ -152,17 +161,27 @@ class Model:
         """An array over the memory where the device leaves an output, until the next run."""
         return self._memory("output", self._outputs, which)
 
+    def bind_input(self, which: int | str, array: object | None) -> None:
+        """Lets runs read an input from an array where it lies, until None ends that.
+
+        It is as the input is, dtype and shape, C-contiguous, and begins a page of memory:
+        spirloom.runtime.page_aligned() makes such ones. Calls then take the other inputs alone,
+        other shapes fail with Busy, and bounds of numbers are not checked. Do not write it during
+        a run. Raises Unsupported unless the runtime has `import_host_memory` and the device can.
+        """
+        self._bind("input", self._inputs, which, array)
+
+    def bind_output(self, which: int | str, array: object | None) -> None:
+        """Lets runs write an output to an array where it lies, which then is what calls give."""
+        self._bind("output", self._outputs, which, array)
+
     def resize(self, shapes: Sequence[Sequence[int]] | Mapping[str, Sequence[int]]) -> None:
         """Prepares for inputs of these shapes, as a call with such inputs does by itself.
 
         Raises InvalidArgument, changing nothing, for shapes that the model does not take.
         """
-        handle = self._claim()
-        try:
-            given = _values(self._inputs, shapes)
-            self._resize(handle, [tuple(map(int, shape)) for shape in given])
-        finally:
-            self._lock.release()
+        with self.claimed() as handle:
+            self._resize(handle, [tuple(map(int, s)) for s in values_of(self._inputs, shapes)])
 
     def profile(self, inputs: Inputs | None = None, *, runs: int = 10, warmup: int = 1) -> Profile:
         """What each dispatch takes: of `runs` runs after `warmup` others, or of the last run.
@@ -171,19 +190,20 @@ class Model:
         `runs` is at least 1.
         """
         if inputs is None:
-            return self._profile(None, 1)
+            return merged("forward", [self._last_run()])
         if runs < 1:
             raise InvalidArgument(f"runs ({runs}) must be at least 1.")
         for _ in range(warmup):
             self.run(inputs, copy=False)
-        return self._profile(inputs, runs)
+        found = []
+        for _ in range(runs):
+            self.run(inputs, copy=False)
+            found.append(self._last_run())
+        return merged("forward", found)
 
     def close(self) -> None:
         """Frees it, once no pending run and no shared array needs it; calls then fail."""
-        handle = self._claim()
-        self._handle = None
-        self._lock.release()
-        del handle
+        self._owner.close()
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A model lives in its process; load it in the other one.")
@@ -192,56 +212,26 @@ class Model:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._handle is not None:
+        if not self._owner.is_closed:
             self.close()
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, t)) for t in (self._inputs, self._outputs))
         return f"<spirloom.Model ({inputs}) -> ({outputs})>"
 
-    def _claim(self) -> Handle:
-        """The model, for this thread alone until `_lock` is released."""
-        if self._forks != process.forks:
-            raise Unsupported(process.FORKED)
-        if not self._lock.acquire(blocking=False):
-            raise Busy(
-                "Another thread is using the model, which takes one call at a time. "
-                "Load it once for each thread, or take turns."
-            )
-        if self._handle is None:
-            self._lock.release()
-            raise InvalidArgument("The model is closed; load it again.")
-        self._dropped.clear()
-        return self._handle
-
-    @contextmanager
-    def _calls(self) -> Iterator[Handle]:
-        handle = self._claim()
-        try:
-            yield handle
-        finally:
-            self._lock.release()
-
-    def _free_dropped(self) -> None:
-        """Frees runs that nobody refers to, which counts as a call: now, or with the next one.
-
-        Never waits for the lock: a garbage collection may call this while its own thread holds it.
-        """
-        if self._lock.acquire(blocking=False):
-            try:
-                self._dropped.clear()
-            finally:
-                self._lock.release()
+    def claimed(self) -> AbstractContextManager[Handle]:
+        """The C API's model, while no other call has it. Busy if one does."""
+        return self._owner.claimed()
 
     def _read(self, handle: Handle) -> None:
         """What the present sizes decide."""
         self._inputs = read_tensors(self._native, handle, "input")
         self._outputs = read_tensors(self._native, handle, "output")
-        stats: Any = abi.LoadStats.new()
-        self._native.call("model_stats", handle.value, ctypes.byref(stats))
-        self._stats = LoadStats(*(getattr(stats, field.name) for field in fields(LoadStats)))
-        self._in = abi.bytes_array((None, info.nbytes) for info in self._inputs)
-        self._out = abi.bytes_array((None, info.nbytes) for info in self._outputs)
+        self._stats = read_stats(self._native, handle)
+        self._free_inputs = self._bound.free("input", self._inputs)
+        self._free_outputs = self._bound.free("output", self._outputs)
+        self._in = abi.bytes_array(self._bound.sizes("input", self._inputs))
+        self._out = abi.bytes_array(self._bound.sizes("output", self._outputs))
 
     def _run(
         self, handle: Handle, values: Sequence[object] | None, out: Sequence[object] | None
@@ -249,24 +239,36 @@ class Model:
         """`out` None: new arrays; (): the device's; else those to fill."""
         count = 0 if values is None else self._take(handle, values)
         if out is None:
-            arrays = [np.empty(info.shape, info.dtype) for info in self._outputs]
+            arrays = [np.empty(info.shape, info.dtype) for info in self._free_outputs]
         else:
-            arrays = outputs_to_fill(self._outputs, out) if out else []
+            arrays = outputs_to_fill(self._free_outputs, out) if out else []
+        if arrays:
+            arrays = self._bound.merged("output", arrays)
         for i, array in enumerate(arrays):
             self._out[i].data = array.__array_interface__["data"][0]
         given = self._in if count else None
         filled = self._out if arrays else None
         self._native.call("model_run", handle.value, given, count, filled, len(arrays))
         if out:
-            return tuple(out)
-        if out is not None:
-            arrays = [self._array("output", handle, i) for i in range(len(self._outputs))]
+            return tuple(self._bound.merged("output", out))
+        if not arrays:
+            every = enumerate(self._outputs)
+            free = [(i, info) for i, info in every if ("output", i) not in self._bound]
+            shared = [self._shared.array(self._native, handle, "output", *one) for one in free]
+            arrays = self._bound.merged("output", shared)
         in_torch = values is not None and any(map(is_torch, values))
         return tuple(map(to_torch, arrays) if in_torch else arrays)
 
+    def _pending(self, made: Handle, handle: Handle, in_torch: bool) -> PendingRun:
+        made.keeps = handle
+        bound = self._bound.copy()
+        return PendingRun(self._native, self._owner, made, self._outputs, bound, in_torch)
+
     def _take(self, handle: Handle, values: Sequence[object]) -> int:
         """Lets `_in` point to the values' elements, resizing if need be; how many there are."""
-        arrays = [to_array(value, info) for value, info in zip(values, self._inputs, strict=True)]
+        free = self._free_inputs
+        arrays = [to_array(value, info) for value, info in zip(values, free, strict=True)]
+        arrays = self._bound.merged("input", arrays)
         if any(a.shape != info.shape for a, info in zip(arrays, self._inputs, strict=True)):
             self._resize(handle, [array.shape for array in arrays])
         for i, array in enumerate(arrays):
@@ -275,47 +277,31 @@ class Model:
         return len(arrays)
 
     def _resize(self, handle: Handle, shapes: Sequence[tuple[int, ...]]) -> None:
+        if self._bound:
+            raise Busy("Arrays are bound, of the shapes at hand. Bind None in their place first.")
         if self._shared.in_use():
             raise Busy(
                 "Arrays of input_memory() or output_memory() are in use; other shapes would take "
                 "their memory away. Delete them first."
             )
         sizes = [(ctypes.c_int64 * len(shape))(*shape) for shape in shapes]
-        given = abi.shape_array(sizes)
+        given = abi.shape_array(sizes)  # refers to them: they must live as long
         self._native.call("model_resize", handle.value, given, len(shapes))
         self._read(handle)
 
     def _memory(self, kind: str, infos: Sequence[TensorInfo], which: int | str) -> Array:
-        names = [info.name for info in infos]
-        if which in names:
-            which = names.index(str(which))
-        if not isinstance(which, int) or not 0 <= which < len(infos):
-            known = ", ".join(names)
-            raise InvalidArgument(f"The model has no {kind} {which!r}; it has: {known}.")
-        handle = self._claim()
-        try:
-            return self._array(kind, handle, which)
-        finally:
-            self._lock.release()
+        place = place_of(kind, infos, which)
+        with self.claimed() as handle:
+            return self._shared.array(self._native, handle, kind, place, infos[place])
 
-    def _array(self, kind: str, handle: Handle, i: int) -> Array:
-        infos = self._inputs if kind == "input" else self._outputs
-        return self._shared.array(self._native, handle, kind, i, infos[i])
+    def _bind(
+        self, kind: str, infos: Sequence[TensorInfo], which: int | str, array: object | None
+    ) -> None:
+        place = place_of(kind, infos, which)
+        with self.claimed() as handle:
+            self._bound.bind(self._native, handle, kind, place, array, infos[place])
+            self._read(handle)
 
-    def _profile(self, inputs: Inputs | None, runs: int) -> Profile:
-        found = []
-        for _ in range(runs):
-            if inputs is not None:
-                self.run(inputs, copy=False)
-            handle = self._claim()
-            try:
-                found.append(last_run(self._native, handle))
-            finally:
-                self._lock.release()
-        return merged("forward", found)
-
-
-def _values(infos: Sequence[TensorInfo], given: Any, kind: str = "input") -> Sequence[Any]:
-    if isinstance(given, Mapping):
-        return in_order(infos, (), given, kind)
-    return in_order(infos, given, {}, kind)
+    def _last_run(self) -> tuple[ProfileRow, ...]:
+        with self.claimed() as handle:
+            return last_run(self._native, handle)

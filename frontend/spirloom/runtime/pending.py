@@ -7,18 +7,16 @@ import ctypes
 import threading
 import time
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from spirloom.runtime import abi, process
+from spirloom.runtime import abi
 from spirloom.runtime.arrays import to_torch
-from spirloom.runtime.errors import Unsupported
-from spirloom.runtime.native import Handle
+from spirloom.runtime.bound import BoundArrays
+from spirloom.runtime.native import Handle, Native
+from spirloom.runtime.ownership import Ownership
 from spirloom.runtime.tensors import TensorInfo
-
-if TYPE_CHECKING:
-    from spirloom.runtime.model import Model
 
 _SLICE_NS = 50_000_000  # so long at most does a signal wait for its handler
 
@@ -27,35 +25,43 @@ class PendingRun:
     """What Model.submit() gives. The model takes no other call before result() has returned."""
 
     def __init__(
-        self, model: Model, handle: Handle, outputs: Sequence[TensorInfo], in_torch: bool
+        self,
+        library: Native,
+        owner: Ownership,
+        handle: Handle,
+        outputs: Sequence[TensorInfo],
+        bound: BoundArrays,
+        in_torch: bool,
     ) -> None:
-        self._model = model
+        self._native = library
+        self._owner = owner
         self._handle = handle
         self._outputs = outputs
+        self._bound = bound
         self._in_torch = in_torch
         self._lock = threading.Lock()
         self._result: tuple[Any, ...] | None = None
 
     def done(self) -> bool:
         """Whether result() would return at once. False while another thread waits for it."""
-        self._check_process()
+        self._owner.check_process()
         if self._result is not None:
             return True
-        if not self._model._lock.acquire(blocking=False):
+        if not self._owner.lock.acquire(blocking=False):
             return False
         try:
             done = ctypes.c_bool()
-            self._model._native.call("pending_run_is_done", self._handle.value, ctypes.byref(done))
+            self._native.call("pending_run_is_done", self._handle.value, ctypes.byref(done))
             return done.value
         finally:
-            self._model._lock.release()
+            self._owner.lock.release()
 
     def result(self, timeout: float | None = None) -> tuple[Any, ...]:
         """The outputs, as of a call; waits for at most `timeout` seconds, or TimeoutError.
 
         Raises DeviceLost; Busy if the model has run again before.
         """
-        self._check_process()
+        self._owner.check_process()
         with self._lock:
             if self._result is None:
                 self._wait(timeout)
@@ -68,12 +74,7 @@ class PendingRun:
 
     def __del__(self) -> None:
         # Nothing else may refer to the handle: it is to go while the model's lock is held.
-        self._model._dropped.append(self.__dict__.pop("_handle"))
-        self._model._free_dropped()
-
-    def _check_process(self) -> None:
-        if self._model._forks != process.forks:
-            raise Unsupported(process.FORKED)
+        self._owner.drop(self.__dict__.pop("_handle"))
 
     def _wait(self, timeout: float | None) -> None:
         """In slices, between which signals are handled."""
@@ -83,17 +84,22 @@ class PendingRun:
             left = _SLICE_NS
             if deadline is not None:
                 left = min(left, max(0, int((deadline - time.monotonic()) * 1e9)))
-            with self._model._lock:
-                self._model._native.call(
+            with self._owner.lock:
+                self._native.call(
                     "pending_run_wait_for", self._handle.value, left, ctypes.byref(ended)
                 )
             if not ended.value and deadline is not None and time.monotonic() >= deadline:
                 raise TimeoutError(f"The run has not ended within {timeout} s; it goes on.")
 
     def _fetch(self) -> tuple[Any, ...]:
-        arrays = [np.empty(info.shape, info.dtype) for info in self._outputs]
-        given = abi.bytes_array((a.ctypes.data, a.nbytes) for a in arrays)
-        with self._model._lock:
+        free = self._bound.free("output", self._outputs)
+        arrays = [np.empty(info.shape, info.dtype) for info in free]
+        arrays = self._bound.merged("output", arrays)
+        sizes = self._bound.sizes("output", self._outputs)
+        given = abi.bytes_array(
+            (array.ctypes.data, size) for array, (_, size) in zip(arrays, sizes, strict=True)
+        )
+        with self._owner.lock:
             handle = self._handle.value
-            self._model._native.call("pending_run_wait", handle, given, len(arrays))
+            self._native.call("pending_run_wait", handle, given, len(arrays))
         return tuple(map(to_torch, arrays) if self._in_torch else arrays)

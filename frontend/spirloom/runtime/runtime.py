@@ -7,19 +7,19 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from spirloom.runtime import abi
 from spirloom.runtime.device import Device, device_of
 from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound
 from spirloom.runtime.interruptible import interruptible
+from spirloom.runtime.load_options import LoadOptions, native_options
 from spirloom.runtime.log import log_function
 from spirloom.runtime.native import Handle, Native, native
 
 if TYPE_CHECKING:
     from spirloom.runtime.model import Model
 
-StorageName = Literal["auto", "buffer", "texture3d", "texture2d"]
 File = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
@@ -39,6 +39,7 @@ class Runtime:
         threads: int = 0,
         memory_limit: int = 0,
         validation: bool = False,
+        import_host_memory: bool = False,
     ) -> None:
         """Chooses the device and reads the libraries.
 
@@ -51,6 +52,8 @@ class Runtime:
         threads       that loading may use; 0: one for each core
         memory_limit  in bytes of device memory, for all of its models; 0: what the device has
         validation    turns Vulkan's validation layer on; its messages are logged as errors
+        import_host_memory
+                      lets Model.bind_input() and bind_output() take arrays, where the device can
 
         Messages go to the logger "spirloom". Raises Unavailable without a loader or device,
         InvalidArgument for a device that does not exist and for libraries that clash, FileMissing
@@ -64,6 +67,7 @@ class Runtime:
         array = (ctypes.c_void_p * max(len(opened), 1))(*(library.value for library in opened))
         options = abi.RuntimeOptions.new(
             validation=validation,
+            import_host_memory=import_host_memory,
             libraries=ctypes.addressof(array),
             library_count=len(opened),
             device=None if device is None else str(device).encode(),
@@ -76,26 +80,8 @@ class Runtime:
             "runtime_create", "runtime_destroy", ctypes.byref(options)
         )
 
-    def load(
-        self,
-        file: File,
-        *,
-        storage: StorageName = "auto",
-        profile: bool = False,
-        kernels: Sequence[str] = (),
-        tune: bool = False,
-        kept_sizes: int = 0,
-        max_dispatches: int = 0,
-        max_device_bytes: int = 0,
-    ) -> Model:
-        """Loads a graph: a path (.slg), its bytes, or an open file.
-
-        storage     where tensors live that do not ask for a storage
-        profile     measures each dispatch, for Model.profile()
-        kernels     to take wherever they can compute a call, by name
-        tune        measures first which kernels are fastest, which takes seconds, and remembers it
-        kept_sizes  for how many shapes of inputs what was prepared is kept; 0: 8
-        max_…       what the graph may take at most; 0: what follows from the size of the file
+    def load(self, file: File, **options: Unpack[LoadOptions]) -> Model:
+        """Loads a graph: a path (.slg), its bytes, or an open file; the options are LoadOptions'.
 
         Raises FileMissing, Forbidden, InvalidFile for a file; NotFound with every operator that the
         libraries lack; Unsupported for what the device cannot do; OutOfMemory. Ctrl-C ends the
@@ -103,25 +89,20 @@ class Runtime:
         """
         from spirloom.runtime.model import Model
 
-        names = (ctypes.c_char_p * max(len(kernels), 1))(*(name.encode() for name in kernels))
-        options = abi.ModelOptions.new(
-            storage=_storage(storage),
-            profile=profile,
-            kernels=ctypes.addressof(names),
-            kernel_count=len(kernels),
-            tune=self._native.function("measured_kernels")() if tune else None,
-            kept_sizes=kept_sizes,
-            max_dispatches=max_dispatches,
-            max_device_bytes=max_device_bytes,
-        )
+        shares = options.pop("shares", None)
+        native_form, kept = native_options(self._native, options)
         runtime = self._alive()
         if not isinstance(file, str | os.PathLike | bytes | bytearray | memoryview):
             file = file.read()
 
         def load() -> Handle:
-            return _load(self._native, runtime, file, options, names)
+            return _load(self._native, runtime, file, native_form, kept)
 
-        return Model(self._native, interruptible(load))
+        if shares is None:
+            return Model(self._native, interruptible(load))
+        with shares.claimed() as handle:
+            native_form.shares = handle.value
+            return Model(self._native, interruptible(load), shares)
 
     @property
     def device(self) -> Device:
@@ -166,14 +147,6 @@ class Runtime:
         return self._handle
 
 
-def _storage(name: str) -> abi.Storage:
-    try:
-        return abi.Storage[name.upper()]
-    except KeyError:
-        known = ", ".join(storage.name.lower() for storage in abi.Storage)
-        raise InvalidArgument(f"Storage '{name}' is not one of: {known}.") from None
-
-
 def _libraries(
     library: Native, given: Sequence[str | os.PathLike[str]] | None
 ) -> Sequence[str | os.PathLike[str]]:
@@ -187,8 +160,8 @@ def _open(library: Native, path: str | os.PathLike[str]) -> Handle:
         raise FileMissing(str(error)) from None
 
 
-def _load(library: Native, runtime: Handle, file: Any, options: Any, names: object) -> Handle:
-    """The model; `names` are those that the options point to, kept until here."""
+def _load(library: Native, runtime: Handle, file: Any, options: Any, kept: object) -> Handle:
+    """The model; `kept` is what the options point to."""
     pointer = ctypes.byref(options)
     if isinstance(file, str | os.PathLike):
         try:

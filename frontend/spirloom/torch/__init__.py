@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from spirloom.torch.compiled import Compiled, compile
 from spirloom.torch.in_process import decompose, export, program_of
+from spirloom.torch.methods import export_methods
 
-__all__ = ["Compiled", "compile", "decompose", "export", "program_of"]
+__all__ = ["Compiled", "compile", "decompose", "export", "export_methods", "program_of"]

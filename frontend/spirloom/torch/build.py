@@ -29,7 +29,7 @@ def build(
 
     def make(chosen: Mapping[str, int]) -> Graph:
         graph = import_program(program, library, options, {**sizes, **chosen}, report)
-        optimize(graph, library, fp16=options.fp16, skip=options.skip, report=report)
+        optimize(graph, library, options.fp16, options.skip, report, options.quantize)
         for tensor in graph.tensors():
             tensor.storage = storage
         return graph

@@ -12,7 +12,7 @@ from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Segment
 from spirloom.runtime import Model, Runtime, default_runtime
-from spirloom.runtime.runtime import StorageName
+from spirloom.runtime.load_options import StorageName
 from spirloom.sizes import Symbol
 from spirloom.torch.options import Options
 from spirloom.torch.parts import device_graph

@@ -13,7 +13,8 @@ from spirloom.torch.training import tell_once, wants_gradients
 
 if TYPE_CHECKING:
     from spirloom.partition import Costs, Report
-    from spirloom.runtime.runtime import Runtime, StorageName
+    from spirloom.runtime.load_options import StorageName
+    from spirloom.runtime.runtime import Runtime
     from spirloom.torch.built import Setting
     from spirloom.torch.exported_module import ExportedModule, Sized
 
@@ -72,8 +73,8 @@ class Compiled:
         self._module = module
         self._setting = setting
         self._training = getattr(module, "training", False)
-        self._exported = [self._export(args, kwargs, dynamic_shapes)]
         self._ready: dict[Hashable, Sized] = {}
+        self._exported = [self._export(args, kwargs, dynamic_shapes)]
         key, leaves = signature(args, kwargs)
         self._last = self._prepared(key, leaves, args, kwargs)
 
@@ -143,7 +144,7 @@ class Compiled:
         from spirloom.torch.exported_module import ExportedModule
 
         exported = exported_of(self._module, args, dict(sorted(kwargs.items())), dynamic_shapes)
-        return ExportedModule(exported, self._setting)
+        return ExportedModule(exported, self._setting, self._ready.clear)
 
 
 def signature(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Hashable, Sequence[Any]]:

@@ -9,7 +9,7 @@ from spirloom.ops import OpLibrary
 from spirloom.partition import Network, Node
 from spirloom.partition.groups import Access, pattern_groups
 from spirloom.passes import OPTIMIZATIONS
-from spirloom.torch.importer import names_of
+from spirloom.torch.call_names import names_of
 from spirloom.torch.program import Call, Input, Kind, Program, Ref
 from spirloom.torch.survey import Survey, nbytes_of, reads_of
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spirloom.partition import Report
-from spirloom.sizes import Symbol
-from spirloom.torch.built import Built, CannotVary, Setting, build
+from spirloom.torch.builds import Builds
+from spirloom.torch.built import Setting
 from spirloom.torch.execution import Execution
 from spirloom.torch.exported import MUTATIONS, WEIGHTS, meta_of, range_of
 from spirloom.torch.frozen import Frozen
 from spirloom.torch.in_process import decompose
-from spirloom.torch.program import Range
 from spirloom.torch.size_of import SizeOf
-from spirloom.torch.survey import survey
 from spirloom.torch.traced import read_traced, sizes_of
-
-log = logging.getLogger("spirloom")
 
 
 class ExportedModule:
-    """A program with its weights; `Sized` runs it."""
+    """A program with its weights; `Sized` runs it. `outgrown` is as of Builds."""
 
-    def __init__(self, exported: Any, setting: Setting) -> None:
+    def __init__(self, exported: Any, setting: Setting, outgrown: Callable[[], None]) -> None:
+        self._outgrown = outgrown
         self.exported = decompose(exported, setting.library)
         self.setting = setting
         signature = self.exported.graph_signature
@@ -41,43 +37,22 @@ class ExportedModule:
             if spec.kind.name in WEIGHTS and spec.target not in self.writes.values()
         }
         self.traced = read_traced(self.exported.graph_module, self.weights)
-        self._varying: tuple[Frozen, Built] | None = None
-        self._symbols = self._bounded()
+        self._renew()
         self.in_spec, self.out_spec = self.exported.call_spec
 
     def execution(self, values: Sequence[Any]) -> tuple[Frozen, Execution]:
         """For the sizes of these values of the placeholders, and the weights as they are."""
+        if self._frozen.changed():
+            self._renew()
         sizes = sizes_of(self.exported.graph_module, values)
-        frozen, built = self._built(sizes)
-        found = built.found
-        if self._symbols:
-            found = survey(self.traced.program, self.setting.library, self.setting.options, sizes)
-        return frozen, Execution(self.traced, self.weights, sizes, built, found)
+        built, found = self._builds.at(sizes)
+        return self._frozen, Execution(self.traced, self.weights, sizes, built, found)
 
-    def _built(self, sizes: Mapping[str, int]) -> tuple[Frozen, Built]:
-        """For all sizes at once, if they are bounded and the graph can vary; else for these."""
-        if self._symbols and (self._varying is None or self._varying[0].changed()):
-            greatest = {symbol.name: symbol.greatest for symbol in self._symbols}
-            frozen = Frozen(self.weights)
-            try:
-                self._varying = frozen, build(self.traced, greatest, self.setting, self._symbols)
-            except CannotVary as error:
-                log.info("Prepared anew for each size: %s.", error)
-                self._symbols = []
-        if self._symbols and self._varying is not None:
-            return self._varying
-        return Frozen(self.weights), build(self.traced, sizes, self.setting)
-
-    def _bounded(self) -> list[Symbol]:
-        """The symbols of the inputs' sizes; none if one has no greatest size."""
-        used = self.traced.program.symbols_of(given.name for given in self.traced.program.inputs)
+    def _renew(self) -> None:
+        """Begins anew, with the weights as they are."""
         ranges = {str(s): range_of(r) for s, r in self.exported.range_constraints.items()}
-        found = [(name, ranges.get(name, Range(None, None))) for name in sorted(used)]
-        return [
-            Symbol(name, max(own.least or 1, 1), own.greatest)
-            for name, own in found
-            if own.greatest is not None and all(r.greatest is not None for _, r in found)
-        ]
+        self._frozen = Frozen(self.weights)
+        self._builds = Builds(self.traced, self.setting, ranges, self._outgrown)
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
         """One value for each placeholder; `leaves` are those of a call."""

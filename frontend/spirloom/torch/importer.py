@@ -17,6 +17,7 @@ from spirloom.lifter import Lifter
 from spirloom.ops import OpError, OpLibrary
 from spirloom.progress import Report, silent
 from spirloom.torch.apply import Applier
+from spirloom.torch.call_names import flat_names, names_of, node_name
 from spirloom.torch.constant_inputs import as_input, check_names
 from spirloom.torch.context import CallContext
 from spirloom.torch.element_types import numpy_type, our_type
@@ -24,6 +25,7 @@ from spirloom.torch.in_place import functional, refuse_aliased
 from spirloom.torch.index_inputs import index_ranges
 from spirloom.torch.layouts import refuse_other_layouts
 from spirloom.torch.narrowing import Narrowing, input_facts
+from spirloom.torch.not_imported import NoOperator, Unknown
 from spirloom.torch.options import Options
 from spirloom.torch.places import place, short_place
 from spirloom.torch.positions import bound
@@ -46,14 +48,6 @@ from spirloom.torch.states import state_of, updates_of
 from spirloom.torch.values import Item, is_value
 
 _NO_TYPES = (None,)
-
-
-class NoOperator(Unsupported):
-    """A call of what neither a spec nor a rule is for."""
-
-
-class Unknown(Exception):
-    """A value that a call which cannot be imported would have given."""
 
 
 def import_program(
@@ -88,7 +82,7 @@ class Importer:
         self._sizes = sizes
         self._graph = Graph(producer=f"spirloom {__version__} from PyTorch {program.version}")
         self._budget = Budget(
-            sum(w.nbytes for w in _used_weights(program)), options.constants_limit
+            sum(w.nbytes for w in _used_weights(program, self._updates)), options.constants_limit
         )
         self._narrowing = Narrowing(options.float64_as_float32)
         builder = Builder(library, self._graph, self._budget)
@@ -161,9 +155,15 @@ class Importer:
     def _update(self, state: Tensor) -> Tensor:
         """What a buffer is at the end."""
         try:
-            return self._applier.tensor(self._resolved(self._updates[state.name]), state.name)
+            update = self._applier.tensor(self._resolved(self._updates[state.name]), state.name)
         except (Unsupported, OpError, Unknown) as error:
             raise ImportFailure(f"Buffer '{state.name}': its update fails: {error}.") from error
+        if (update.dtype, update.shape) != (state.dtype, state.shape):
+            raise ImportFailure(
+                f"Buffer '{state.name}' is {state.dtype}{list(state.shape)}, and its update "
+                f"{update.dtype}{list(update.shape)}."
+            )
+        return update
 
     def _size(self, size: int | SizeOf) -> int:
         return size.value(self._sizes) if isinstance(size, SizeOf) else size
@@ -208,7 +208,7 @@ class Importer:
         if target == "aten.as_strided":
             refuse_other_layouts(call, self._program, self._sizes)
         args = {arg.name: self._resolved(arg.value) for arg in call.arguments}
-        names = _flat(call)
+        names = flat_names(call)
         metas = [self._program.metas.get(name) for name in names]
         types = [None if meta is None else numpy_type(meta.dtype) for meta in metas]
         shapes = [None if meta is None else self._shape(meta) for meta in metas]
@@ -233,7 +233,7 @@ class Importer:
         rename = RENAMES.get(ctx.target)
         op = self._library.serving(ctx.target) or (None if rename is None else rename.op)
         if op is None or not self._library.has(op):
-            raise NoOperator(_no_operator(ctx.target))
+            raise NoOperator(ctx.target)
         given = bound(ctx.call, ctx.args, self._library.args(op), ctx.out_or_none())
         return Several(ctx.apply_all(op, **given, **({} if rename is None else rename.fixed)))
 
@@ -294,38 +294,6 @@ class Importer:
         return tensor
 
 
-def _used_weights(program: Program) -> list[Any]:
-    return [program.weights[i.target] for i in program.inputs if i.kind is Kind.WEIGHT]
-
-
-def _flat(call: Call) -> list[str]:
-    found: list[str] = []
-    for result in call.results:
-        found += list(result) if isinstance(result, tuple) else [result or ""]
-    return found
-
-
-def node_name(call: Call, modules: Sequence[str]) -> str:
-    """Of the nodes of a call: its module's path, and its own name where `modules`, which has those
-    of all calls, tells of others."""
-    own = next(iter(names_of(call)), call.target)
-    if not call.module:
-        return own
-    return call.module if modules.count(call.module) == 1 else f"{call.module}/{own}"
-
-
-def names_of(call: Call) -> list[str]:
-    """The names of what a call gives."""
-    return [name for name in _flat(call) if name]
-
-
-def _no_operator(target: str) -> str:
-    if target.startswith("aten."):
-        return (
-            "there is no operator for it; decompose it before saving: "
-            "spirloom.torch.decompose(exported), or exported.run_decompositions()"
-        )
-    return (
-        "there is no operator of that name: give the folder of its spec with --spec-dir DIR, or "
-        "decompose it before saving with exported.run_decompositions()"
-    )
+def _used_weights(program: Program, updates: Mapping[str, Ref]) -> list[Any]:
+    used = [i.target for i in program.inputs if i.kind is Kind.WEIGHT]
+    return [program.weights[target] for target in used if target not in updates]

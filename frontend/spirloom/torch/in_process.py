@@ -23,12 +23,14 @@ def export(
     fp16: bool = False,
     spec_dirs: Sequence[str | Path] = (),
     strip: bool = False,
+    quantize: str = "",
 ) -> bytes:
     """The graph file (.slg) of a module called with these arguments; also written to `output`.
 
     `dynamic_shapes` is torch.export's: the sizes that it leaves open are left to each run, within
     its bounds or those of `dims`. `ranges` has the numbers between which int64 inputs lie. Nodes
-    have the lines of the module's code that they come from, but with `strip`.
+    have the lines of the module's code that they come from, but with `strip`. `quantize` rounds
+    weights, as the option of `spirloom import` does: "int4:32".
     Raises ImportFailure, which lists every node that cannot be imported.
     """
     from spirloom import graph_file
@@ -36,7 +38,7 @@ def export(
 
     library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
     exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
-    options = Options.of(dims or {}, ranges or {}, fp16, strip)
+    options = Options.of(dims or {}, ranges or {}, fp16, strip, quantize)
     graph = graph_of(program_of(exported), library, options)
     if output is not None:
         graph_file.save(graph, Path(output))

@@ -9,6 +9,7 @@ from spirloom.budget import DEFAULT_EXTRA
 from spirloom.errors import ImportFailure
 from spirloom.interval import Interval
 from spirloom.ir import Array
+from spirloom.passes.quantize_weights import Quantisation
 from spirloom.sizes import Symbol
 
 
@@ -25,6 +26,7 @@ class Options:
     constants_limit: int = DEFAULT_EXTRA
     fixed: Mapping[str, Array] = field(default_factory=dict)  # inputs that are constants
     strip: bool = False  # no lines of the model's code in the graph
+    quantize: Quantisation | None = None
 
     @staticmethod
     def of(
@@ -32,6 +34,7 @@ class Options:
         ranges: Mapping[str, tuple[int, int]],
         fp16: bool = False,
         strip: bool = False,
+        quantize: str = "",
     ) -> Options:
         """From plain values: a size, or the least and the greatest."""
         bounds = {name: d for name, d in dims.items() if not isinstance(d, int)}
@@ -46,4 +49,5 @@ class Options:
             ranges={name: Interval(*ends) for name, ends in ranges.items()},
             fp16=fp16,
             strip=strip,
+            quantize=Quantisation.of(quantize) if quantize else None,
         )

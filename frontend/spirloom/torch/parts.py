@@ -12,8 +12,9 @@ from spirloom.ir import Array, Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Segment
 from spirloom.passes import optimize
+from spirloom.torch.call_names import names_of
 from spirloom.torch.described import is_inlined
-from spirloom.torch.importer import import_program, names_of
+from spirloom.torch.importer import import_program
 from spirloom.torch.options import Options
 from spirloom.torch.program import Argument, Call, Given, Input, Kind, Plain, Program, Ref
 from spirloom.torch.survey import Survey, reads_of

@@ -9,8 +9,8 @@ from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Report, Segment, Side, partition, report
 from spirloom.torch.build import symbols_of
+from spirloom.torch.call_names import names_of
 from spirloom.torch.described import described, groups_of
-from spirloom.torch.importer import names_of
 from spirloom.torch.options import Options
 from spirloom.torch.parts import device_graph
 from spirloom.torch.program import Program

@@ -102,7 +102,8 @@ class Program:
     """A whole program.
 
     `mutated` has what it writes beside its outputs: buffers and inputs; `updates`, of buffers by
-    their names in `weights`, what they become.
+    their names in `weights`, what they become. `kept` are buffers that it leaves alone, and other
+    programs of the same file change.
     """
 
     where: str
@@ -114,6 +115,7 @@ class Program:
     weights: Mapping[str, Array] = field(default_factory=dict)
     mutated: tuple[str, ...] = ()
     updates: Mapping[str, Ref] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
     version: str = ""
 
     def symbols_of(self, names: Iterable[str]) -> set[str]:

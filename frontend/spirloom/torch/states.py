@@ -15,7 +15,8 @@ from spirloom.torch.program import Meta, Program, Ref
 
 def updates_of(program: Program) -> Mapping[str, Ref]:
     """What buffers are after a run, by their names; ImportFailure if it changes anything else."""
-    updates = {**written_buffers(program), **program.updates}
+    kept = {i.target: Ref(i.name) for i in program.inputs if i.target in program.kept}
+    updates = {**kept, **written_buffers(program), **program.updates}
     others = [name for name in program.mutated if name not in updates]
     if others:
         raise ImportFailure(

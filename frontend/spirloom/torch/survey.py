@@ -18,9 +18,11 @@ from spirloom.ir import Graph, Node, Tensor, is_possible
 from spirloom.ops import OpLibrary
 from spirloom.partition import work_of
 from spirloom.text import in_bytes
+from spirloom.torch.call_names import names_of
 from spirloom.torch.element_types import numpy_type, our_type
-from spirloom.torch.importer import Importer, NoOperator, Unknown, names_of
+from spirloom.torch.importer import Importer
 from spirloom.torch.narrowing import input_facts
+from spirloom.torch.not_imported import NoOperator, Unknown
 from spirloom.torch.options import Options
 from spirloom.torch.program import Call, Input, Kind, Meta, Program, Ref
 from spirloom.torch.size_of import BadSize

@@ -6,8 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spirloom.torch.exported import TensorWeights, call_of, is_part, is_tensor, meta_of, size_of
-from spirloom.torch.program import Given, Input, Kind, Meta, Plain, Program, Ref
+from spirloom.torch.exported import (
+    TensorWeights,
+    call_of,
+    is_part,
+    is_tensor,
+    meta_of,
+    range_of,
+    size_of,
+)
+from spirloom.torch.program import Given, Input, Kind, Meta, Plain, Program, Range, Ref
 from spirloom.torch.size_of import SizeOf
 from spirloom.torch.steps import Layout
 
@@ -65,6 +73,20 @@ def sizes_of(module: Any, args: Iterable[Any]) -> dict[str, int]:
     return found
 
 
+def ranges_of(module: Any) -> dict[str, Range]:
+    """Between which numbers the symbols lie in the shapes of a graph's arguments."""
+    import torch
+
+    values = [n.meta.get("val") for n in module.graph.nodes if n.op == "placeholder"]
+    sizes = [s for v in values for s in (v.shape if isinstance(v, torch.Tensor) else (v,))]
+    return {
+        str(symbol): range_of(size.node.shape_env.var_to_range[symbol])
+        for size in sizes
+        if isinstance(size, torch.SymInt)
+        for symbol in size.node.expr.free_symbols
+    }
+
+
 def layout_of(value: Any, sizes: Mapping[str, int]) -> Layout:
     """How torch lays out a value at these sizes of its symbols."""
 
@@ -77,11 +99,15 @@ def layout_of(value: Any, sizes: Mapping[str, int]) -> Layout:
 
 
 def _inputs(nodes: Iterable[Any], weights: Mapping[str, Any]) -> Iterable[Input]:
+    import torch
+
     for node in nodes:
         if node.name in weights:
             yield Input(node.name, Kind.WEIGHT, node.name)
         elif node.op == "placeholder":
-            yield Input(node.name, Kind.USER)
+            value = node.meta.get("val")
+            is_size = isinstance(value, torch.SymInt)
+            yield Input(node.name, Kind.USER, fixed=size_of(value) if is_size else None)
 
 
 def _given(value: Any) -> Given:

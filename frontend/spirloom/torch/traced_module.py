@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from spirloom.partition import Report
-from spirloom.torch.built import Setting, build
+from spirloom.torch.builds import Builds
+from spirloom.torch.built import Setting
 from spirloom.torch.execution import Execution
 from spirloom.torch.frozen import Frozen
-from spirloom.torch.traced import read_traced, sizes_of
+from spirloom.torch.traced import Traced, ranges_of, read_traced, sizes_of
 
 T = TypeVar("T")
 
 # Modules of one kind share a graph: for so many sets of weights, and so many sets of sizes of
-# each, what was prepared is kept, with a copy of the weights.
+# each, what was prepared is kept. It has a copy of the weights, which sizes share if they can.
 _MODULES, _SIZES = 64, 8
 # A weight that was written so often since it was uploaded is an input like others.
 _WRITES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A graph with its weights, and what runs it at the sizes that came."""
+
+    traced: Traced
+    weights: Mapping[str, Any]
+    frozen: Frozen
+    builds: Builds
+    runs: dict[Hashable, Execution]
 
 
 class TracedModule:
@@ -42,7 +55,7 @@ class TracedModule:
         self._fixed = list(fixed)
         self._open = [at for at in range(len(self._names)) if at not in self._fixed]
         self._written: dict[int, int] = {}
-        self._ready: dict[Hashable, dict[Hashable, tuple[Frozen, Execution]]] = {}
+        self._ready: dict[Hashable, _Prepared] = {}
 
     def __call__(self, args: list[Any]) -> list[Any]:
         values = list(args)
@@ -60,20 +73,26 @@ class TracedModule:
         sizes = tuple([getattr(values[at], "shape", values[at]) for at in self._open])
         ready = self._ready.get(place)
         if ready is None:
-            ready = {}
+            ready = self._prepared(values)
             _keep(self._ready, place, ready, _MODULES)
-        if sizes not in ready:
-            _keep(ready, sizes, self._prepared(values), _SIZES)
-        return ready[sizes]
+        if sizes not in ready.runs:
+            _keep(ready.runs, sizes, self._run(ready, values), _SIZES)
+        return ready.frozen, ready.runs[sizes]
 
-    def _prepared(self, values: Sequence[Any]) -> tuple[Frozen, Execution]:
+    def _prepared(self, values: Sequence[Any]) -> _Prepared:
         weights = {self._names[at]: values[at] for at in self._fixed}
         traced = read_traced(self._module, weights)
+        frozen = Frozen({at: values[at] for at in self._fixed})
+        runs: dict[Hashable, Execution] = {}
+        builds = Builds(traced, self._setting, ranges_of(self._module), runs.clear)
+        return _Prepared(traced, weights, frozen, builds, runs)
+
+    def _run(self, ready: _Prepared, values: Sequence[Any]) -> Execution:
         sizes = sizes_of(self._module, values)
-        built = build(traced, sizes, self._setting)
-        made = Execution(traced, weights, sizes, built, built.found)
+        built, found = ready.builds.at(sizes)
+        made = Execution(ready.traced, ready.weights, sizes, built, found)
         self._told(made.report)
-        return Frozen({at: values[at] for at in self._fixed}), made
+        return made
 
     def _forget(self, changed: Sequence[int]) -> None:
         """What was prepared with weights that are others now."""

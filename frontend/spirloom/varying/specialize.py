@@ -47,7 +47,14 @@ class _Specializer:
                     f"The model cannot vary in size: at {sizes_text(self._sizes)}, state "
                     f"'{state.tensor.name}' becomes {state.update}, not {state.tensor}."
                 )
-        return Graph(inputs, outputs, nodes, self._graph.producer, states=states)
+        return Graph(
+            inputs,
+            outputs,
+            nodes,
+            self._graph.producer,
+            states=states,
+            attachments=self._graph.attachments,
+        )
 
     def _tensor(self, tensor: Tensor) -> Tensor:
         if tensor not in self._tensors:

@@ -18,6 +18,8 @@
 
 namespace spirloom::delegate {
 
+inline constexpr int64_t kMostNumbers = 1 << 20;  // of a constant that is a table of numbers
+
 // Stands in a node's name before the id of the call that it is made of.
 inline constexpr std::string_view kIdMark = " #";
 
@@ -32,10 +34,10 @@ class Binder {
   Binder(const NameTable& names, ValueMap& values, GraphWriter& graph)
       : names_(names), values_(values), graph_(graph) {}
 
-  // Whether an op serves the call.
-  bool Serves(const Call& call) const { return FindService(call) != nullptr; }
-  // Adds the node and defines its results. Fails with kNotFound if no op serves the call, and with
-  // kUnsupported or kInvalidFile for arguments that its op cannot take.
+  // Whether ops serve the call.
+  bool Serves(const Call& call) const { return !FindServices(call).empty(); }
+  // Adds its nodes and defines its results. Fails with kNotFound if no op serves the call, and with
+  // kUnsupported or kInvalidFile for arguments that its ops cannot take.
   Status Bind(const Call& call);
   // Adds a node of an op of ours, by its arguments' names; those that are not there take their
   // defaults. Fails with kNotFound if the library lacks the op.
@@ -43,24 +45,35 @@ class Binder {
              std::vector<uint32_t> outputs);
   // The tensors that the call's result stands for.
   std::vector<uint32_t> Results(const Call& call) const;
+  // A constant of `count` numbers.
+  Result<uint32_t> Counting(double start, double step, int64_t count, DType dtype);
+  // A number that varies as a tensor of rank 0: one of a table of all.
+  Result<uint32_t> NumberTensor(const Call& call, const SymValue& number, DType dtype);
+  // A number that varies as a tensor [1]: an element of an input stays on the device.
+  Result<uint32_t> NumberList(const Call& call, const SymValue& number, DType dtype);
 
  private:
-  const Service* FindService(const Call& call) const;
+  // One for each part of the call, in order; none if any is missing.
+  std::vector<const Service*> FindServices(const Call& call) const;
   bool Fits(const Service& service, const Call& call) const;
   std::optional<size_t> RankOf(const Call& call) const;
   // The dtype of the call's first tensor, which numbers in the place of tensors take.
   std::optional<DType> DTypeOf(const Call& call) const;
 
+  Status BindPart(const Service& service, const Call& call);
   Status Fill(const Service& service, const Call& call, std::vector<schema::ArgT>& args);
   Status SetPlace(const Place& place, const OpInfo& op, uint32_t id, const Call& call,
                   std::vector<schema::ArgT>& args);
   Result<schema::ArgT> ToArg(const ArgInfo& arg, uint32_t id, const Call& call);
-  Result<schema::ArgT> ToTensor(uint32_t id, const Call& call);
+  Result<schema::ArgT> ToTensor(const ArgInfo& arg, uint32_t id, const Call& call);
   Result<schema::ArgT> ToInts(const ArgInfo& arg, uint32_t id);
   Result<schema::ArgT> ToNumber(uint32_t id);
   Result<schema::ArgT> SettingArg(const Setting& setting, const OpInfo& op, const Call& call,
                                   const std::vector<schema::ArgT>& args);
-  Result<std::vector<uint32_t>> DeclareResults(const OpInfo& op, const Call& call);
+  Result<schema::ArgT> ValueArg(const ArgInfo& arg, const Constant& value);
+  Result<std::vector<uint32_t>> DeclareResults(const OpInfo& op, const Call& call, uint32_t first);
+  // The next value of the state that the call changes.
+  Result<std::vector<uint32_t>> DeclareChange(const Service& service, const Call& call);
 
   const NameTable& names_;
   ValueMap& values_;

@@ -18,7 +18,7 @@ class Lowering {
  public:
   Lowering(const Program& program, const NameTable& names)
       : program_(program),
-        values_(program, graph_),
+        values_(program, names, graph_),
         binder_(names, values_, graph_),
         structure_(binder_, values_, graph_) {}
 

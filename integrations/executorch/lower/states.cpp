@@ -1,8 +1,26 @@
 #include "integrations/executorch/lower/states.h"
 
+#include <vector>
+
 namespace spirloom::delegate {
 
-std::map<uint32_t, uint32_t> FindStates(const Program& program) {
+namespace {
+
+// What the call computes, and the arguments that it changes.
+std::vector<uint32_t> WrittenBy(const Call& call, const Program& program, const NameTable& names) {
+  const uint32_t result = call.args.back();
+  const auto* list = std::get_if<ValueList>(&program.values[result]);
+  std::vector<uint32_t> written = list == nullptr ? std::vector{result} : list->items;
+  for (const Service& service : names.Find(call.name)) {
+    const auto place = ChangedPlace(service);
+    if (place && *place + 1 < call.args.size()) written.push_back(call.args[*place]);
+  }
+  return written;
+}
+
+}  // namespace
+
+std::map<uint32_t, uint32_t> FindStates(const Program& program, const NameTable& names) {
   const auto tensor = [&](uint32_t id) { return std::get_if<TensorValue>(&program.values[id]); };
   const auto has_constant = [&](uint32_t id) {
     return tensor(id) != nullptr && tensor(id)->constant.has_value();
@@ -15,8 +33,7 @@ std::map<uint32_t, uint32_t> FindStates(const Program& program) {
       prepacked[result] = call.args[0];
       continue;
     }
-    const auto* list = std::get_if<ValueList>(&program.values[result]);
-    for (const uint32_t id : list == nullptr ? std::vector{result} : list->items) {
+    for (const uint32_t id : WrittenBy(call, program, names)) {
       if (has_constant(id)) states[id] = id;
       if (const auto found = prepacked.find(id); found != prepacked.end()) states.insert(*found);
     }

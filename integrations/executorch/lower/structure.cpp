@@ -52,6 +52,7 @@ Status Structure::Lower(const Call& call) {
       Row{"aten.index.Tensor", &Structure::Index},
       Row{"et_vk.conv_with_clamp", &Structure::ClampedConvolution},
       Row{"aten.arange.start_step", &Structure::Range},
+      Row{"aten.slice_copy.Tensor", &Structure::Slice},
       Row{"aten.clamp", &Structure::Clamp},
       Row{"et_vk.grid_priors", &Structure::GridPriors},
       Row{"aten.eq.Scalar", &Structure::Compare},

@@ -43,15 +43,12 @@ class Structure {
   Status ClampedConvolution(const Call& call);
   Status Compare(const Call& call);
   Status Range(const Call& call);
+  Status Slice(const Call& call);
   Status Clamp(const Call& call);
   Status MovingRange(const Call& call, double step);
   Status GrowingRange(const Call& call, double step);
   // The call's result is a slice of the tensor's first dim.
   Status DefineSlice(const Call& call, uint32_t tensor, SizedInt start, SizedInt end, int64_t step);
-  // A constant of `count` numbers.
-  Result<uint32_t> Counting(double start, double step, int64_t count, DType dtype);
-  // A tensor of rank 0 with a number that varies.
-  Result<uint32_t> NumberTensor(const Call& call, const SymValue& number, DType dtype);
   Status GridPriors(const Call& call);
   Status LayerNorm(const Call& call);
   Status GroupNorm(const Call& call);

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "integrations/executorch/lower/narrow.h"
 #include "integrations/executorch/lower/structure.h"
 #include "runtime/base/error.h"
 
@@ -12,8 +11,7 @@ namespace {
 
 using Given = std::map<std::string, schema::ArgT>;
 
-constexpr int64_t kMostNumbers = 1 << 20;  // of a constant that is a table of numbers
-constexpr int64_t kMostParts = 1024;       // of 1, in a step
+constexpr int64_t kMostParts = 1024;  // of 1, in a step
 
 // The number that the value is; `otherwise` if it is absent.
 std::optional<double> NumberOf(const Value& value, double otherwise) {
@@ -37,32 +35,6 @@ bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16;
 
 }  // namespace
 
-Result<uint32_t> Structure::Counting(double start, double step, int64_t count, DType dtype) {
-  const size_t size = spirloom::ElementSize(dtype);
-  std::vector<std::byte> bytes(static_cast<size_t>(count) * size);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto place = std::span(bytes).subspan(static_cast<size_t>(i) * size, size);
-    SPIRLOOM_TRY(StoreNumber(start + static_cast<double>(i) * step, dtype, place));
-  }
-  return graph_.AddConstant("", dtype, {count}, std::move(bytes));
-}
-
-Result<uint32_t> Structure::NumberTensor(const Call& call, const SymValue& number, DType dtype) {
-  if (number.greatest < 0 || number.greatest > kMostNumbers) {
-    return Error(StatusCode::kUnsupported, {"A number that varies up to ", number.greatest,
-                                            " is not between 0 and ", kMostNumbers, "."});
-  }
-  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(0, 1, number.greatest + 1, dtype));
-  SPIRLOOM_TRY_ASSIGN(const SizedInt index, values_.Place(number, number.greatest));
-  const uint32_t result = graph_.AddTensor("", dtype, {});
-  Given given;
-  given["x"] = TensorArg(numbers);
-  given["dim"] = IntArg({0, 0});
-  given["index"] = IntArg(index);
-  SPIRLOOM_TRY(binder_.Add(call, "aten.select.int", std::move(given), {result}));
-  return result;
-}
-
 // clamp(x, min, max) between numbers that vary: the maximum, then the minimum, with them.
 Status Structure::Clamp(const Call& call) {
   const auto varies = [&](size_t i) {
@@ -84,7 +56,7 @@ Status Structure::Clamp(const Call& call) {
     } else {
       SPIRLOOM_TRY_ASSIGN(const SymValue sym, values_.SymOf(call.args[i]));
       if (varies(i)) {
-        SPIRLOOM_TRY_ASSIGN(number, NumberTensor(call, sym, dtype));
+        SPIRLOOM_TRY_ASSIGN(number, binder_.NumberTensor(call, sym, dtype));
       } else {
         SPIRLOOM_TRY_ASSIGN(number, values_.ScalarOf(static_cast<double>(sym.greatest), dtype));
       }
@@ -150,7 +122,7 @@ Status Structure::MovingRange(const Call& call, double step) {
   SPIRLOOM_TRY_ASSIGN(const SizedInt first, values_.Place(start, start.greatest));
   SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.Place(end, most));
   const DType dtype = DeviceType(values_.tensor(ResultOf(call))->type);
-  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(0, 1, most, dtype));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, binder_.Counting(0, 1, most, dtype));
   return DefineSlice(call, numbers, first, last, static_cast<int64_t>(step));
 }
 
@@ -180,8 +152,49 @@ Status Structure::GrowingRange(const Call& call, double step) {
   }
   SPIRLOOM_TRY_ASSIGN(const SizedInt last, values_.Place(count, most));
   const DType dtype = DeviceType(values_.tensor(ResultOf(call))->type);
-  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, Counting(*start, step, most, dtype));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, binder_.Counting(*start, step, most, dtype));
   return DefineSlice(call, numbers, {0, 0}, last, 1);
+}
+
+// slice_copy(x, dim, start, start + count): rows from a place on that an input tells. They are
+// gathered, so that the place stays on the device and no run of another one is prepared anew.
+Status Structure::Slice(const Call& call) {
+  SPIRLOOM_TRY(Need(call, 4));
+  if (!std::holds_alternative<SymIntValue>(values_.value(call.args[2])) ||
+      !std::holds_alternative<SymIntValue>(values_.value(call.args[3]))) {
+    return binder_.Bind(call);
+  }
+  SPIRLOOM_TRY_ASSIGN(const SymValue start, values_.SymOf(call.args[2]));
+  SPIRLOOM_TRY_ASSIGN(const SymValue end, values_.SymOf(call.args[3]));
+  const std::optional<SymValue> count = values_.Difference(end, start);
+  const std::optional<double> step =
+      ArgsOf(call).size() > 4 ? NumberOf(values_.value(call.args[4]), 1) : 1;
+  if (!values_.ElementOf(start) || !count || count->greatest < 1 ||
+      count->greatest > kMostNumbers || step != 1) {
+    return binder_.Bind(call);
+  }
+  SPIRLOOM_TRY_ASSIGN(const SymValue dim, values_.SymOf(call.args[1]));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t x, values_.TensorOf(call.args[0]));
+  const auto rank = static_cast<int64_t>(graph_.shape(x).size());
+  const int64_t d = dim.greatest < 0 ? dim.greatest + rank : dim.greatest;
+  if (d < 0 || d >= rank || values_.tensor(ResultOf(call)) == nullptr) {
+    return InvalidFile({"Dim ", dim.greatest, " of a slice is none of ", rank, "."});
+  }
+  values_.Check(start, graph_.shape(x)[static_cast<size_t>(d)]);
+  values_.Check(end, graph_.shape(x)[static_cast<size_t>(d)]);
+  SPIRLOOM_TRY_ASSIGN(const uint32_t first, binder_.NumberList(call, start, DType::kI32));
+  SPIRLOOM_TRY_ASSIGN(const uint32_t numbers, binder_.Counting(0, 1, count->greatest, DType::kI32));
+  SPIRLOOM_TRY_ASSIGN(const SizedInt size, values_.Sized(*count));
+  const uint32_t steps = graph_.AddTensor("", DType::kI32, {count->greatest});
+  Given part{{"x", TensorArg(numbers)}, {"end", IntArg(size)}};
+  SPIRLOOM_TRY(binder_.Add(call, "aten.slice.Tensor", std::move(part), {steps}));
+  const uint32_t rows = graph_.AddTensor("", DType::kI32, {count->greatest});
+  Given sum{{"a", TensorArg(steps)}, {"b", TensorArg(first)}};
+  SPIRLOOM_TRY(binder_.Add(call, "aten.add.Tensor", std::move(sum), {rows}));
+  const uint32_t result = values_.Declare(ResultOf(call));
+  Given given{{"x", TensorArg(x)}, {"dim", IntArg({d, 0})}, {"index", TensorArg(rows)}};
+  SPIRLOOM_TRY(binder_.Add(call, "aten.index_select", std::move(given), {result}));
+  return values_.Define(ResultOf(call), result);
 }
 
 Status Structure::DefineSlice(const Call& call, uint32_t tensor, SizedInt start, SizedInt end,

@@ -14,9 +14,12 @@
 #include "integrations/executorch/lower/graph_writer.h"
 #include "integrations/executorch/lower/states.h"
 #include "integrations/executorch/lower/sym_ints.h"
+#include "integrations/executorch/names/name_table.h"
 #include "spirloom/status.h"
 
 namespace spirloom::delegate {
+
+inline constexpr size_t kMaxSymbols = 64;  // of a graph file
 
 // A number that may vary.
 struct SymValue {
@@ -25,10 +28,15 @@ struct SymValue {
   std::optional<SymExpr> expr;  // none: a graph file cannot say it
 };
 
+struct InputElement {
+  uint32_t tensor = 0;  // of the graph
+  int64_t index = 0;
+};
+
 class ValueMap {
  public:
-  ValueMap(const Program& program, GraphWriter& graph)
-      : program_(program), graph_(graph), states_(FindStates(program)) {}
+  ValueMap(const Program& program, const NameTable& names, GraphWriter& graph)
+      : program_(program), graph_(graph), states_(FindStates(program, names)) {}
 
   // Makes the program's inputs the graph's. Call first.
   Status AddInputs();
@@ -44,8 +52,8 @@ class ValueMap {
   // The graph's tensor. Fails for a value that nothing defines (yet), for state, and for 64-bit
   // constants that 32 bits do not hold.
   Result<uint32_t> TensorOf(uint32_t id);
-  // A constant of rank 0.
-  Result<uint32_t> ScalarOf(double number, DType dtype);
+  // A constant of one number.
+  Result<uint32_t> ScalarOf(double number, DType dtype, const Shape& shape = {});
   // Declares the tensor that a node computes for the value.
   uint32_t Declare(uint32_t id);
   // The value is this tensor of the graph.
@@ -66,6 +74,8 @@ class ValueMap {
   Result<SymValue> SizeSym(uint32_t id, int64_t dim);
   // An element of an input, read as a number before a run: the symbolic int `result`.
   Result<SymValue> ElementSym(uint32_t id, int64_t dim, int64_t index, uint32_t result);
+  // Where the number lies if it is an element of an input of rank 1.
+  std::optional<InputElement> ElementOf(const SymValue& sym) const;
   // The number as an argument. What a graph file cannot say becomes a symbol of its own.
   Result<SizedInt> Sized(const SymValue& sym);
   // The sizes of a tensor of the graph, from a dim on.
@@ -75,6 +85,10 @@ class ValueMap {
   void Poison(uint32_t id) { poisoned_[id] = true; }
   bool is_poisoned(uint32_t id) const { return poisoned_.contains(id); }
 
+  // What was added to `part` to give `sum`, if that is how it was computed.
+  std::optional<SymValue> Difference(const SymValue& sum, const SymValue& part) const;
+  // A run in which the number is not between 0 and `most` fails.
+  void Check(const SymValue& sym, int64_t most) { places_.push_back({sym.step, most}); }
   // The number as an argument that is a place in a tensor: a run in which it is not between 0 and
   // `most` fails.
   Result<SizedInt> Place(const SymValue& sym, int64_t most);
@@ -105,6 +119,7 @@ class ValueMap {
   std::map<uint32_t, uint32_t> constants_;                            // value → tensor
   std::map<uint32_t, bool> poisoned_;
   std::vector<SymStep> steps_;
+  std::map<uint32_t, std::pair<SymValue, SymValue>> sums_;  // step → what it adds
   std::vector<uint32_t> size_steps_;
   std::vector<PlaceStep> places_;
   std::string fixed_by_;

@@ -9,9 +9,10 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr std::string_view kFormat = "spirloom-executorch-1";
+constexpr std::string_view kFormat = "spirloom-executorch-2";
 constexpr uint64_t kArgTypes = 8, kPlaceKinds = 4, kSettingKinds = 3, kDefaultKinds = 3;
-constexpr uint64_t kMaxRankBound = 16;
+constexpr uint64_t kDTypes = 6;
+constexpr uint64_t kMaxRankBound = 16, kMaxParts = 9, kMaxResults = 9;
 
 enum class ConstantKind : uint8_t { kNone, kBool, kInt, kFloat, kText, kInts };
 constexpr uint64_t kConstantKinds = 6;
@@ -38,6 +39,12 @@ class Reader {
     if (const uint64_t rank = in_.Below(kMaxRankBound); rank > 0) service.rank = rank - 1;
     if (!in_.ok()) return service;
     const OpInfo& op = ops[service.op];
+    service.parts = static_cast<uint32_t>(in_.Below(kMaxParts)) + 1;
+    service.part = static_cast<uint32_t>(in_.Below(service.parts));
+    if (const uint64_t changed = in_.Below(op.args.size() + 1); changed > 0) {
+      service.changed = static_cast<uint32_t>(changed - 1);
+    }
+    service.result = static_cast<uint32_t>(in_.Below(kMaxResults));
     const uint64_t places = in_.Varint();
     for (uint64_t i = 0; i < places && in_.ok(); ++i) service.places.push_back(ReadPlace(op));
     const uint64_t settings = in_.Varint();
@@ -54,6 +61,9 @@ class Reader {
     arg.type = static_cast<ArgType>(in_.Below(kArgTypes));
     arg.optional = in_.Below(2) != 0;
     if (const uint64_t length = in_.Varint(); length > 0) arg.length = length - 1;
+    if (const uint64_t dtype = in_.Below(kDTypes + 1); dtype > 0) {
+      arg.dtype = static_cast<DType>(dtype - 1);
+    }
     const uint64_t kind = in_.Below(kDefaultKinds);
     if (kind == 1) arg.default_value = ReadConstant();
     if (kind == 2) arg.default_of = static_cast<uint32_t>(in_.Below(place));
@@ -117,6 +127,14 @@ class Reader {
 };
 
 }  // namespace
+
+std::optional<size_t> ChangedPlace(const Service& service) {
+  for (size_t i = 0; i < service.places.size() && service.changed; ++i) {
+    const Place& place = service.places[i];
+    if (place.kind == PlaceKind::kArg && place.args[0] == *service.changed) return i;
+  }
+  return std::nullopt;
+}
 
 Result<NameTable> NameTable::Read(std::span<const std::byte> bytes) {
   pack::ByteReader in(bytes);

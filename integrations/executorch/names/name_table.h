@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "spirloom/status.h"
+#include "spirloom/types.h"
 
 namespace spirloom::delegate {
 
@@ -28,6 +29,7 @@ struct ArgInfo {
   ArgType type{};
   bool optional = false;           // a tensor that may be absent
   std::optional<uint64_t> length;  // of an int[N]
+  std::optional<DType> dtype;      // of a tensor, where the spec fixes it
   std::optional<Constant> default_value;
   std::optional<uint32_t> default_of;  // instead: the earlier argument whose value it takes
 };
@@ -59,14 +61,24 @@ struct Setting {
   uint32_t first = 0;  // kShapeOf: from this dim on
 };
 
-// One way in which an op serves a name.
+// One way in which an op serves a name, or a part of its calls: several ops together, in order,
+// compute a call then.
 struct Service {
   std::string name;
   uint32_t op = 0;
   std::optional<uint64_t> rank;  // of the call's first tensor
+  uint32_t part = 0;
+  uint32_t parts = 1;
+  // The argument that the call changes: what it is given there becomes the op's output. None: the
+  // outputs are results of the call, from this one on.
+  std::optional<uint32_t> changed;
+  uint32_t result = 0;
   std::vector<Place> places;
   std::vector<Setting> settings;
 };
+
+// The place of the call's argument that it changes, if it changes any.
+std::optional<size_t> ChangedPlace(const Service& service);
 
 // Immutable, so thread-safe.
 class NameTable {
@@ -74,7 +86,7 @@ class NameTable {
   // Reads what codegen/registry/foreign.py wrote. Checks all of it. Fails with kInvalidFile.
   static Result<NameTable> Read(std::span<const std::byte> bytes);
 
-  // The services of a name, in the order in which to try them.
+  // The services of a name: by part, and of each in the order in which to try them.
   std::span<const Service> Find(std::string_view name) const;
   const OpInfo& op(const Service& service) const { return ops_[service.op]; }
   // The op of this name of ours, or null.

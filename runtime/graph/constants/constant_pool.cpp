@@ -45,7 +45,7 @@ void ConstantPool::Forget() {
   });
 }
 
-std::vector<uint32_t> ConstantPool::Identify(const Plan& plan) {
+std::vector<uint32_t> ConstantPool::Identify(const Plan& plan, uint64_t state_set) {
   ++plans_;
   Forget();
   std::vector<uint32_t> numbers(plan.tensors.size(), kNoNumber);
@@ -53,8 +53,8 @@ std::vector<uint32_t> ConstantPool::Identify(const Plan& plan) {
     const PlanTensor& tensor = plan.tensors[i];
     if (tensor.constant < 0 && tensor.state < 0) continue;
     const bool is_state = tensor.state >= 0;
-    const int32_t place = is_state ? tensor.state : tensor.constant;
-    numbers[i] = NumberOf(Concat({is_state ? "state " : "file ", place, TypeOf(tensor)}));
+    numbers[i] = NumberOf(is_state ? Concat({"state ", state_set, " ", TypeOf(tensor), tensor.name})
+                                   : Concat({"file ", tensor.constant, TypeOf(tensor)}));
   }
   for (const PlanNode& node : plan.nodes) {
     if (!node.is_constant) continue;

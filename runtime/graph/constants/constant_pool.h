@@ -12,13 +12,14 @@
 
 namespace spirloom::graph {
 
-// Finds constants and states that a model has on the device already, made for another plan of the
-// same graph. Owns none: they live as long as some store holds them.
+// Finds constants and states that are on the device already, made for another plan of the same
+// graph file. Owns none: they live as long as some store holds them.
 class ConstantPool {
  public:
   // By tensor: of each constant of `plan` that is a root a number that stands for its bytes and its
-  // layout in every plan of the graph, of each state one that stands for it; else kNoNumber.
-  std::vector<uint32_t> Identify(const Plan& plan);
+  // layout in every plan of the file, of each state one that stands for its name in a set of
+  // states; else kNoNumber.
+  std::vector<uint32_t> Identify(const Plan& plan, uint64_t state_set = 0);
   static constexpr uint32_t kNoNumber = UINT32_MAX;
 
   // The constant with this number; null if there is none.

@@ -52,7 +52,7 @@ class WeightInit {
 
   // Takes persistent constants that are on the device already.
   void AdoptKnown() {
-    numbers_ = inputs_.known.Identify(inputs_.plan);
+    numbers_ = inputs_.known.Identify(inputs_.plan, inputs_.state_set);
     std::erase_if(work_.persistent, [&](uint32_t root) {
       std::shared_ptr<TensorResource> resource = inputs_.known.Find(numbers_[root]);
       if (resource == nullptr) return false;

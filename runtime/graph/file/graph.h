@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,7 +80,12 @@ struct Graph {
   std::vector<uint32_t> updates;  // what each of them becomes in a run
   std::string constants_file;     // a bare file name; empty: the constants are in the graph file
   std::string producer;
-  uint64_t file_bytes = 0;  // of the graph and its constants
+  uint64_t file_bytes = 0;           // of the file and its constants
+  std::string name;                  // of the method
+  std::vector<std::string> methods;  // of the file, this one included
+  std::vector<uint8_t> digest;       // of the constants; empty if the file does not tell it
+  std::shared_ptr<const std::vector<Attachment>> attachments =  // of the file; never null
+      std::make_shared<const std::vector<Attachment>>();
   std::vector<Symbol> symbols;
   std::vector<SizeExpr> sizes;  // have values at the greatest sizes
 };

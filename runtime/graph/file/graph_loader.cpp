@@ -51,7 +51,8 @@ Result<const schema::Graph*> Verify(std::span<const std::byte> buffer) {
 }  // namespace
 
 Result<Graph> ParseGraph(std::span<const std::byte> file,
-                         std::optional<std::span<const std::byte>> constants_file) {
+                         std::optional<std::span<const std::byte>> constants_file,
+                         std::string_view method) {
   SPIRLOOM_TRY_ASSIGN(std::span<const std::byte> buffer, FlatBufferPart(file));
   // FlatBuffers reads fields in place, at their natural alignment.
   std::vector<uint64_t> aligned;
@@ -75,10 +76,10 @@ Result<Graph> ParseGraph(std::span<const std::byte> file,
         (buffer.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
     if (start < file.size()) constants = file.subspan(start);
   }
-  return ReadGraph(*source, buffer.size(), constants);
+  return ReadGraph(*source, method, buffer.size(), constants);
 }
 
-Result<LoadedGraph> LoadGraphFile(const std::string& path) {
+Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view method) {
   SPIRLOOM_TRY_ASSIGN(MappedFile file, MappedFile::Open(path));
   const std::string context = Concat({"reading ", path});
   Result<std::span<const std::byte>> buffer = FlatBufferPart(file.bytes());
@@ -96,7 +97,7 @@ Result<LoadedGraph> LoadGraphFile(const std::string& path) {
     constants_file = std::move(opened).value();
     constants = constants_file->bytes();
   }
-  Result<Graph> graph = ParseGraph(file.bytes(), constants);
+  Result<Graph> graph = ParseGraph(file.bytes(), constants, method);
   if (!graph.ok()) return std::move(graph).status().While(context);
   return LoadedGraph{std::move(file), std::move(constants_file), std::move(graph).value()};
 }

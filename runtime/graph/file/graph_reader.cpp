@@ -1,5 +1,6 @@
 #include "runtime/graph/file/graph_reader.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,6 +17,13 @@ namespace {
 
 // What takes longer with each state is bounded.
 constexpr size_t kMaxStates = 4096;
+
+constexpr size_t kMaxAttachments = 64;
+constexpr size_t kMaxAttachmentName = 255;
+constexpr size_t kMaxAttachmentBytes = size_t{256} << 20;
+
+// So are methods, of which names are compared.
+constexpr size_t kMaxMethods = 64;
 
 // Reads what graph files say of nodes, inputs, outputs and states into `graph`, whose tensors are
 // there.
@@ -131,16 +139,91 @@ class Reader {
   TensorScope scope_;
 };
 
+// Puts the names of a file's methods, the first being `root` itself, into `names`, and the one that
+// is called `wanted`, or with no name the first, into `found`.
+Status FindMethod(const schema::Graph& root, std::string_view wanted, ReadBudget& budget,
+                  std::vector<std::string>& names, const schema::Graph*& found) {
+  const size_t further = CountOf(root.methods());
+  if (further >= kMaxMethods) {
+    return InvalidFile({"The file has more than ", kMaxMethods, " methods."});
+  }
+  found = wanted.empty() ? &root : nullptr;
+  std::string known;
+  for (size_t i = 0; i <= further; ++i) {
+    const schema::Graph& method =
+        i == 0 ? root : *root.methods()->Get(static_cast<flatbuffers::uoffset_t>(i - 1));
+    if (i > 0 &&
+        CountOf(method.methods()) + CountOf(method.constants()) + CountOf(method.attachments()) >
+            0) {
+      return InvalidFile({"Method ", i, " has constants, methods or attachments of its own."});
+    }
+    std::string name;
+    SPIRLOOM_TRY(budget.ReadString(method.name(), name, "the name of a method"));
+    if ((further > 0 && name.empty()) || std::ranges::find(names, name) != names.end()) {
+      return InvalidFile({"Name ", Quote(name), " stands for two methods, or for none."});
+    }
+    if (!wanted.empty() && name == wanted) found = &method;
+    known += (i == 0 ? "" : ", ") + Quote(name);
+    names.push_back(std::move(name));
+  }
+  if (found != nullptr) return Status();
+  return Error(StatusCode::kNotFound,
+               {"The file has no method ", Quote(wanted), "; it has ", known, "."});
+}
+
+Result<std::vector<Attachment>> ReadAttachments(const schema::Graph& root, ReadBudget& budget) {
+  std::vector<Attachment> read;
+  size_t left = kMaxAttachmentBytes;
+  if (CountOf(root.attachments()) > kMaxAttachments) {
+    return InvalidFile({"The file has more than ", kMaxAttachments, " attachments."});
+  }
+  for (size_t i = 0; i < CountOf(root.attachments()); ++i) {
+    const auto* source = root.attachments()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    Attachment attachment;
+    SPIRLOOM_TRY(budget.ReadString(source->name(), attachment.name, "the name of an attachment"));
+    const std::string& name = attachment.name;
+    if (name.empty() || name.size() > kMaxAttachmentName) {
+      return InvalidFile({"The name of attachment ", i, " has ", name.size(), " bytes, not 1 to ",
+                          kMaxAttachmentName, "."});
+    }
+    if (std::ranges::find(read, name, &Attachment::name) != read.end()) {
+      return InvalidFile({"Name ", Quote(name), " stands for two attachments."});
+    }
+    const size_t size = CountOf(source->data());
+    if (size > left) {
+      return InvalidFile({"Attachments have more than ", kMaxAttachmentBytes, " bytes."});
+    }
+    left -= size;
+    SPIRLOOM_TRY(budget.Spend(size, 1));
+    if (size > 0) {
+      const auto bytes = std::as_bytes(std::span(source->data()->data(), size));
+      attachment.data.assign(bytes.begin(), bytes.end());
+    }
+    read.push_back(std::move(attachment));
+  }
+  return read;
+}
+
 }  // namespace
 
-Result<Graph> ReadGraph(const schema::Graph& source, uint64_t file_size,
+Result<Graph> ReadGraph(const schema::Graph& root, std::string_view method, uint64_t file_size,
                         std::span<const std::byte> constant_section) {
   ReadBudget budget(file_size);
   Graph graph;
   graph.file_bytes = file_size + constant_section.size();
-  SPIRLOOM_TRY(budget.ReadString(source.producer(), graph.producer, "producer"));
-  SPIRLOOM_TRY(budget.ReadString(source.constants_file(), graph.constants_file, "constants_file"));
-  SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(source, constant_section));
+  const schema::Graph* found = nullptr;
+  SPIRLOOM_TRY(FindMethod(root, method, budget, graph.methods, found));
+  const schema::Graph& source = *found;
+  if (source.name() != nullptr) graph.name = source.name()->str();
+  if (const auto* digest = root.constants_digest(); digest != nullptr) {
+    SPIRLOOM_TRY(budget.Spend(digest->size(), 1));
+    graph.digest.assign(digest->data(), digest->data() + digest->size());
+  }
+  SPIRLOOM_TRY_ASSIGN(std::vector<Attachment> attachments, ReadAttachments(root, budget));
+  graph.attachments = std::make_shared<const std::vector<Attachment>>(std::move(attachments));
+  SPIRLOOM_TRY(budget.ReadString(root.producer(), graph.producer, "producer"));
+  SPIRLOOM_TRY(budget.ReadString(root.constants_file(), graph.constants_file, "constants_file"));
+  SPIRLOOM_TRY_ASSIGN(graph.constants, ReadConstants(root, constant_section));
   SPIRLOOM_TRY(ReadSymbols(source, budget, graph));
   SPIRLOOM_TRY_ASSIGN(const SizeReader sizes, SizeReader::Create(graph, budget));
   SPIRLOOM_TRY_ASSIGN(graph.tensors, ReadTensors(source, graph.constants, sizes, budget));

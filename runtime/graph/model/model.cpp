@@ -26,10 +26,11 @@ struct OwnedGraph {
   graph::Graph graph;
 };
 
-Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte> file) {
+Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte> file,
+                                                      const std::string& method) {
   auto owned = std::make_shared<OwnedGraph>();
   owned->file.assign(file.begin(), file.end());
-  SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(owned->file));
+  SPIRLOOM_TRY_ASSIGN(owned->graph, graph::ParseGraph(owned->file, std::nullopt, method));
   return std::shared_ptr<const graph::Graph>(owned, &owned->graph);
 }
 
@@ -37,10 +38,12 @@ Result<std::shared_ptr<const graph::Graph>> ParseCopy(std::span<const std::byte>
 Result<std::shared_ptr<internal::ModelState>> Build(const Runtime& runtime,
                                                     std::shared_ptr<const graph::Graph> graph,
                                                     const ModelOptions& options,
+                                                    const internal::ModelState* shares,
                                                     Clock::time_point start) {
   SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
                       internal::BuildModel(runtime.state(), *graph, options,
-                                           internal::BestHostAccess(*runtime.state())));
+                                           internal::BestHostAccess(*runtime.state()),
+                                           /*watch=*/nullptr, /*facts=*/nullptr, shares));
   if (!graph->symbols.empty()) state->graph = std::move(graph);
   state->recordings.front().stats.load_ns = NanosecondsSince(start);
   return state;
@@ -52,9 +55,9 @@ Result<Model> Model::Load(const Runtime& runtime, const std::string& path,
                           const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
     const Clock::time_point start = Clock::now();
-    SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path));
+    SPIRLOOM_TRY_ASSIGN(graph::LoadedGraph file, graph::LoadGraphFile(path, options.method));
     const auto loaded = std::make_shared<const graph::LoadedGraph>(std::move(file));
-    auto state = Build(runtime, {loaded, &loaded->graph}, options, start);
+    auto state = Build(runtime, {loaded, &loaded->graph}, options, SharedWith(options), start);
     if (!state.ok()) return std::move(state).status().While(Concat({"loading ", path}));
     return Model(std::move(state).value());
   });
@@ -64,13 +67,13 @@ Result<Model> Model::LoadFromMemory(const Runtime& runtime, std::span<const std:
                                     const ModelOptions& options) {
   return Guarded([&]() -> Result<Model> {
     const Clock::time_point start = Clock::now();
-    SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
+    SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file, std::nullopt, options.method));
     auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
     if (!graph->symbols.empty()) {
-      SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file));
+      SPIRLOOM_TRY_ASSIGN(graph, ParseCopy(file, options.method));
     }
     SPIRLOOM_TRY_ASSIGN(std::shared_ptr<internal::ModelState> state,
-                        Build(runtime, std::move(graph), options, start));
+                        Build(runtime, std::move(graph), options, SharedWith(options), start));
     return Model(std::move(state));
   });
 }
@@ -83,6 +86,22 @@ Model::~Model() = default;
 std::span<const TensorInfo> Model::inputs() const { return state_->current().input_infos; }
 std::span<const TensorInfo> Model::outputs() const { return state_->current().output_infos; }
 const LoadStats& Model::stats() const { return state_->current().stats; }
+
+const internal::ModelState* Model::SharedWith(const ModelOptions& options) {
+  return options.shares == nullptr ? nullptr : options.shares->state_.get();
+}
+
+const std::string& Model::method() const { return state_->method; }
+std::span<const std::string> Model::methods() const { return state_->methods; }
+
+std::span<const Attachment> Model::attachments() const { return *state_->attachments; }
+
+Result<std::vector<Attachment>> Model::ReadAttachments(const std::string& path) {
+  return Guarded([&]() -> Result<std::vector<Attachment>> {
+    SPIRLOOM_TRY_ASSIGN(const graph::LoadedGraph file, graph::LoadGraphFile(path));
+    return *file.graph.attachments;
+  });
+}
 
 std::span<const SymbolInfo> Model::symbols() const { return state_->symbols; }
 
@@ -140,6 +159,13 @@ Result<PendingRun> Model::Submit() {
 Result<PendingRun> Model::Submit(std::span<const std::span<const std::byte>> inputs) {
   return Guarded([&]() -> Result<PendingRun> {
     SPIRLOOM_TRY(internal::SubmitRun(*state_, inputs));
+    return PendingRun(state_, state_->submitted);
+  });
+}
+
+Result<PendingRun> Model::SubmitSteps(size_t steps) {
+  return Guarded([&]() -> Result<PendingRun> {
+    SPIRLOOM_TRY(internal::SubmitSteps(*state_, steps));
     return PendingRun(state_, state_->submitted);
   });
 }

@@ -25,6 +25,15 @@ Status CheckFixedShapes(const ModelState& state, std::span<const Shape> shapes) 
   return Status();
 }
 
+Status CheckSharing(const ModelState& shares, const RuntimeState& runtime,
+                    const graph::Graph& graph) {
+  const bool same_file = !graph.digest.empty() && shares.digest == graph.digest;
+  if (same_file && shares.runtime.get() == &runtime) return Status();
+  return Error(StatusCode::kInvalidArgument,
+               {"The model to share with is of another file or runtime. Load both from one file, "
+                "by one runtime."});
+}
+
 }  // namespace
 
 graph::Limits LimitsFor(const graph::Graph& graph, const ModelOptions& options) {
@@ -42,12 +51,24 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
                                                graph::TensorWatch* watch,
-                                               const ops::DeviceFacts* facts) {
+                                               const ops::DeviceFacts* facts,
+                                               const ModelState* shares) {
   SPIRLOOM_TRY(runtime->device->CheckAlive());
   graph::DeviceTraits traits = graph::DeviceTraits::Of(*runtime->device);
-  if (facts != nullptr) traits.facts = *facts;
+  if (facts != nullptr) {
+    traits.facts = *facts;
+    traits.long_grid = 1;
+  }
+  if (shares != nullptr) SPIRLOOM_TRY(CheckSharing(*shares, *runtime, graph));
   auto state = std::make_unique<ModelState>(std::move(runtime), options, access, watch, traits,
-                                            LimitsFor(graph, options));
+                                            LimitsFor(graph, options),
+                                            shares == nullptr ? nullptr : shares->parts);
+  state->method = graph.name;
+  state->methods = graph.methods;
+  state->digest = graph.digest;
+  state->attachments = graph.attachments;
+  state->state_set =
+      shares == nullptr || options.own_states ? state->parts->state_sets++ : shares->state_set;
   const vulkan::Device& device = *state->runtime->device;
   SPIRLOOM_TRY_ASSIGN(state->fence, vulkan::Fence::Create(device));
   SPIRLOOM_TRY_ASSIGN(state->dummy,

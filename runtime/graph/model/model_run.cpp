@@ -1,6 +1,5 @@
 // A run of a loaded model.
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -85,18 +84,36 @@ Status SubmitRun(ModelState& state) {
   return SubmitRun(state, info);
 }
 
-Status SubmitRun(ModelState& state, VkSubmitInfo info) {
+Status SubmitSteps(ModelState& state, size_t steps) {
+  constexpr size_t kMost = 65536;
+  if (steps == 0 || steps > kMost) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"Number of steps (", steps, ") is not within 1 and ", kMost, "."});
+  }
+  if (steps > 1 && state.current().states.empty()) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The model has no states, so ", steps, " steps would all do the same."});
+  }
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  return SubmitRun(state, info, steps);
+}
+
+Status SubmitRun(ModelState& state, VkSubmitInfo info, size_t steps) {
   SPIRLOOM_TRY(CheckIdle(state));
   SPIRLOOM_TRY(UpdateCopies(state));
-  std::array<VkCommandBuffer, 3> commands{};
   const Recording& recording = state.current();
-  for (const auto* part : {&recording.copies_in, &recording.commands, &recording.copies_out}) {
-    if (*part) commands[info.commandBufferCount++] = (*part)->handle();
-  }
+  std::vector<VkCommandBuffer>& commands = state.steps;
+  commands.clear();
+  if (recording.copies_in) commands.push_back(recording.copies_in->handle());
+  if (recording.commands) commands.insert(commands.end(), steps, recording.commands->handle());
+  if (recording.copies_out) commands.push_back(recording.copies_out->handle());
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
   info.pCommandBuffers = commands.data();
   SPIRLOOM_TRY(state.fence->Reset());
   SPIRLOOM_TRY(state.runtime->device->Submit(info, state.fence->handle()));
   ++state.submitted;
+  ++state.parts->in_flight;
   state.ran = state.current().id;
   return Status();
 }
@@ -112,6 +129,7 @@ Status FinishRun(ModelState& state, uint64_t run) {
   assert(state.finished <= state.submitted && run <= state.submitted);
   if (run > state.finished) {
     state.finished = state.submitted;
+    --state.parts->in_flight;
     state.last_run = Status::OutOfMemory();  // unless there is memory for what comes next
     state.last_run = state.fence->Wait();
   }

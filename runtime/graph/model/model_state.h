@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -76,22 +77,40 @@ struct Recording {
   uint64_t binding_version = UINT64_MAX;  // that the copies were recorded for
 };
 
+// What models of one file may have in common. Their runs follow one another on one queue, so they
+// use the memory of activations in turn.
+struct SharedParts {
+  SharedParts(const vulkan::Device& device, uint64_t most_device_bytes)
+      : budget(std::make_shared<graph::MemoryBudget>(most_device_bytes)),
+        activations(device, vulkan::MemoryUse::kDevice, budget) {}
+
+  const std::shared_ptr<graph::MemoryBudget> budget;
+  graph::MemoryArena activations;
+  graph::ConstantPool constants;
+  graph::PipelinePool pipelines;
+  uint64_t state_sets = 0;  // models, or groups of them, with states of their own
+  size_t in_flight = 0;     // runs of any of the models
+};
+
 // A loaded graph, recorded at the sizes it runs with and at those it ran with last. `runtime` keeps
 // the device alive and is destroyed last.
 struct ModelState {
+  // `used_parts`: of a model that this one shares them with, or null.
   ModelState(std::shared_ptr<RuntimeState> used_runtime, const ModelOptions& used_options,
              HostAccess host_access, graph::TensorWatch* used_watch,
-             const graph::DeviceTraits& used_traits, const graph::Limits& used_limits)
+             const graph::DeviceTraits& used_traits, const graph::Limits& used_limits,
+             std::shared_ptr<SharedParts> used_parts)
       : runtime(std::move(used_runtime)),
         options(used_options),
         access(host_access),
         watch(used_watch),
         traits(used_traits),
         limits(used_limits),
-        budget(std::make_shared<graph::MemoryBudget>(limits.device_bytes)),
-        activations(*runtime->device, vulkan::MemoryUse::kDevice, budget),
-        input_memory(*runtime->device, InputUse(), budget),
-        output_memory(*runtime->device, OutputUse(), budget) {}
+        parts(used_parts != nullptr
+                  ? std::move(used_parts)
+                  : std::make_shared<SharedParts>(*runtime->device, limits.device_bytes)),
+        input_memory(*runtime->device, InputUse(), parts->budget),
+        output_memory(*runtime->device, OutputUse(), parts->budget) {}
 
   bool direct() const { return access == HostAccess::kDirect; }
   const Recording& current() const { return recordings.front(); }
@@ -104,17 +123,19 @@ struct ModelState {
   graph::TensorWatch* const watch;
   const graph::DeviceTraits traits;
   const graph::Limits limits;
-  const std::shared_ptr<graph::MemoryBudget> budget;
-  std::vector<std::vector<std::byte>> initial_states;  // empty ones: zeros
-  std::shared_ptr<const graph::Graph> graph;           // of a model with symbols, else null
+  const std::shared_ptr<SharedParts> parts;
+  uint64_t state_set = 0;                                      // of those in `parts`
+  std::string method;                                          // its name
+  std::vector<std::string> methods;                            // of the file
+  std::vector<uint8_t> digest;                                 // of its constants
+  std::shared_ptr<const std::vector<Attachment>> attachments;  // of the file
+  std::vector<std::vector<std::byte>> initial_states;          // empty ones: zeros
+  std::shared_ptr<const graph::Graph> graph;                   // of a model with symbols, else null
   std::vector<SymbolInfo> symbols;
 
   // What all recordings share; they use the memory in turn.
-  graph::MemoryArena activations;
   graph::MemoryArena input_memory;
   graph::MemoryArena output_memory;
-  graph::ConstantPool constants;
-  graph::PipelinePool pipelines;
   uint64_t constant_bytes = 0;
   uint64_t state_bytes = 0;
   std::optional<vulkan::Buffer> dummy;
@@ -125,12 +146,13 @@ struct ModelState {
   std::vector<Binding> output_bindings;
   uint64_t binding_version = 0;
 
-  std::list<Recording> recordings;  // the current one, then from the last used on
-  uint64_t recorded = 0;            // the last Recording::id
-  uint64_t submitted = 0;           // runs so far
-  uint64_t ran = 0;                 // which recording the last of them was of
-  uint64_t finished = 0;            // those that were waited for: as many, or one less
-  Status last_run;                  // how the last one of them ended
+  std::list<Recording> recordings;     // the current one, then from the last used on
+  uint64_t recorded = 0;               // the last Recording::id
+  uint64_t submitted = 0;              // runs so far
+  uint64_t ran = 0;                    // which recording the last of them was of
+  uint64_t finished = 0;               // those that were waited for: as many, or one less
+  Status last_run;                     // how the last one of them ended
+  std::vector<VkCommandBuffer> steps;  // of the last submission
 
  private:
   static const Binding* Find(const std::vector<Binding>& bindings, size_t i) {
@@ -151,13 +173,15 @@ graph::Limits LimitsFor(const graph::Graph& graph, const ModelOptions& options);
 HostAccess BestHostAccess(const RuntimeState& runtime);
 
 // Plans `graph`, records it at its greatest sizes, and refers to it only while running. `watch`, if
-// any, must outlive the state. With `facts`, that is what specs hear of the device: what they would
-// choose for another one can be tried.
+// any, must outlive the state. With `facts`, that is what specs hear of the device, and long
+// workgroups are taken whatever the grid: what would be chosen for another device can be tried.
+// `shares` is ModelOptions::shares.
 Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> runtime,
                                                const graph::Graph& graph,
                                                const ModelOptions& options, HostAccess access,
                                                graph::TensorWatch* watch = nullptr,
-                                               const ops::DeviceFacts* facts = nullptr);
+                                               const ops::DeviceFacts* facts = nullptr,
+                                               const ModelState* shares = nullptr);
 
 // Plans and records `graph`, which has no symbols left, beside what `state` holds already.
 Result<Recording> Record(ModelState& state, const graph::Graph& graph);
@@ -171,8 +195,11 @@ Status CheckIdle(const ModelState& state);
 // Model::Submit with and without inputs. Fail with kBusy while a run is in flight.
 Status SubmitRun(ModelState& state);
 Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs);
-// Adds the model's commands to `info`, which may have semaphores. Otherwise as the others.
-Status SubmitRun(ModelState& state, VkSubmitInfo info);
+// Adds the model's commands to `info`, which may have semaphores, `steps` times: at least once, and
+// more than once only where there are states. Otherwise as the others.
+Status SubmitRun(ModelState& state, VkSubmitInfo info, size_t steps = 1);
+// Model::SubmitSteps.
+Status SubmitSteps(ModelState& state, size_t steps);
 
 // PendingRun::Wait for run number `run`, counted from 1. Nothing happens when it was waited for.
 Status FinishRun(ModelState& state, uint64_t run);

@@ -66,7 +66,7 @@ class RecordingBuilder {
     }
     SPIRLOOM_TRY(CreatePipelines());
     made_.store =
-        std::make_unique<graph::TensorStore>(device(), plan_, state_.budget, state_.watch);
+        std::make_unique<graph::TensorStore>(device(), plan_, state_.parts->budget, state_.watch);
     SPIRLOOM_TRY(PrepareWeights());
     SPIRLOOM_TRY(AllocateActivations());
     SPIRLOOM_TRY(AllocateInterface(plan_, state_, made_));
@@ -88,9 +88,9 @@ class RecordingBuilder {
     const auto start = std::chrono::steady_clock::now();
     RuntimeState& runtime = *state_.runtime;
     const uint64_t created_before = device().counters().pipelines;
-    SPIRLOOM_TRY_ASSIGN(pipelines_,
-                        state_.pipelines.Get(device(), *runtime.layouts,
-                                             runtime.pipeline_cache->handle(), list_.pipelines));
+    SPIRLOOM_TRY_ASSIGN(
+        pipelines_, state_.parts->pipelines.Get(device(), *runtime.layouts,
+                                                runtime.pipeline_cache->handle(), list_.pipelines));
     made_.stats.pipeline_ns = Nanoseconds(std::chrono::steady_clock::now() - start);
     made_.stats.pipelines = pipelines_.size();
     if (device().counters().pipelines != created_before) runtime.SavePipelineCache();
@@ -106,7 +106,8 @@ class RecordingBuilder {
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return Pipeline(index); },
         *state_.dummy,
         state_.direct(),
-        state_.constants};
+        state_.parts->constants,
+        state_.state_set};
     SPIRLOOM_TRY_ASSIGN(graph::WeightInitResult weights,
                         graph::InitializeWeights(inputs, *made_.store));
     state_.constant_bytes += weights.constant_bytes;
@@ -134,7 +135,7 @@ class RecordingBuilder {
       }
     }
     SPIRLOOM_TRY_ASSIGN(const graph::AllocatedBytes bytes,
-                        made_.store->Allocate(lifetimes, state_.activations));
+                        made_.store->Allocate(lifetimes, state_.parts->activations));
     made_.stats.planned_bytes = bytes.planned;
     made_.stats.naive_bytes = bytes.naive;
     made_.stats.live_bytes = bytes.live;
@@ -153,7 +154,9 @@ class RecordingBuilder {
     }
     SPIRLOOM_TRY_ASSIGN(made_.commands, vulkan::CommandBuffer::Create(device()));
     vulkan::CommandBuffer& commands = *made_.commands;
-    SPIRLOOM_TRY(commands.Begin());
+    // Of a model with states several runs may be submitted at once.
+    SPIRLOOM_TRY(
+        commands.Begin(plan_.states.empty() ? 0 : VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT));
     RecordRun(commands);
     SPIRLOOM_TRY(commands.End());
     return MakeCopies(state_, made_);

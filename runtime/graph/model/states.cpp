@@ -94,6 +94,10 @@ Status Download(const Buffer& buffer, std::span<std::byte> bytes) {
 Result<std::shared_ptr<graph::TensorResource>> Find(const ModelState& state, size_t i,
                                                     size_t size) {
   SPIRLOOM_TRY(CheckIdle(state));
+  if (state.parts->in_flight > 0) {
+    return Error(StatusCode::kBusy,
+                 {"A run of a model that shares the states is in flight. Wait for it first."});
+  }
   const Recording& recording = state.current();
   if (i >= recording.states.size()) {
     return Error(StatusCode::kInvalidArgument,

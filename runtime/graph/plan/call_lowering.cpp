@@ -93,13 +93,47 @@ Status CallLowering::AddNode(OpCall& call, const NodeChoice& chosen, const std::
   node.variant = chosen.search.choice.variant;
   node.storage = chosen.storage;
   SPIRLOOM_TRY(BindOperands(node, call));
+  SPIRLOOM_TRY(AddOldValues(call));
   SPIRLOOM_TRY(CheckBufferSizes(node));
   node.outputs = call.outputs();
-  node.is_constant = AllConstant(call.args());
+  node.is_constant = !call.op().updates() && AllConstant(call.args());
   SPIRLOOM_TRY(AddDispatches(node, call.formulas()));
   node.args = call.TakeArgs();
   for (uint32_t output : node.outputs) tensor(output).is_constant = node.is_constant;
   plan_.nodes.push_back(std::move(node));
+  return Status();
+}
+
+void CallLowering::AddCopy(uint32_t source, uint32_t target) {
+  if (tensor(target).size == 0) return;
+  PlanNode node;
+  node.name = tensor(target).name;
+  for (uint32_t operand : {source, target}) {
+    node.operands.emplace_back();
+    node.operands.back().push_back(operand);
+  }
+  plan_.nodes.push_back(std::move(node));
+}
+
+Status CallLowering::AddOldValues(const OpCall& call) {
+  for (size_t i = 0; i < call.outputs().size(); ++i) {
+    const int32_t arg = call.op().outputs[i].updates;
+    if (arg < 0) continue;
+    const uint32_t old = call.args()[static_cast<size_t>(arg)].tensors[0];
+    SPIRLOOM_TRY(AddOldValue(call, old, call.outputs()[i]));
+  }
+  return Status();
+}
+
+Status CallLowering::AddOldValue(const OpCall& call, uint32_t old, uint32_t updated) {
+  const ops::TensorDesc& desc = tensor(updated).desc;
+  if (tensor(old).desc.dtype != desc.dtype || tensor(old).desc.shape != desc.shape) {
+    return Error(StatusCode::kInternal, {call.op().name,
+                                         " is declared an update, but its output has another "
+                                         "shape or dtype than what it updates."});
+  }
+  SPIRLOOM_TRY_ASSIGN(const uint32_t source, InStorage(old, Storage::kBuffer));
+  AddCopy(source, updated);
   return Status();
 }
 

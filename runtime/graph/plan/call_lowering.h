@@ -67,6 +67,9 @@ class CallLowering {
   // offers; `call` is used up. When the libraries lack it, the outputs count as buffers.
   Status Lower(OpCall& call, const std::vector<StorageChoice>& choices, const std::string& name);
 
+  // Adds a node that copies the bytes of a buffer to another, which has as many, if any.
+  void AddCopy(uint32_t source, uint32_t target);
+
   // The tensor in `storage`: itself, or a copy made once.
   Result<uint32_t> InStorage(uint32_t tensor, Storage storage);
   bool HasCopyIn(uint32_t tensor, Storage storage) const {
@@ -85,6 +88,9 @@ class CallLowering {
   Result<NodeChoice> ChooseStorage(OpCall& call, const std::vector<StorageChoice>& choices);
   Status NoteFailure(const OpCall& call, const KernelSearch& search);
   Status AddNode(OpCall& call, const NodeChoice& chosen, const std::string& name);
+  // Puts what the call updates into its outputs, where the kernel looks for it.
+  Status AddOldValues(const OpCall& call);
+  Status AddOldValue(const OpCall& call, uint32_t old, uint32_t updated);
   // Fills node.operands, and puts into the call the tensors as they are bound.
   Status BindOperands(PlanNode& node, OpCall& call);
   void BindOutput(PlanNode& node, const ops::OperandInfo& operand, uint32_t output);

@@ -24,10 +24,12 @@ struct DeviceTraits {
   std::array<uint64_t, 3> max_group_count{65535, 65535, 65535};
   std::array<uint32_t, 3> max_workgroup{128, 128, 64};
   uint32_t max_workgroup_invocations = 128;
+  int64_t long_grid = kLongGrid;  // invocations from which on long workgroups are worth it
 
   static DeviceTraits Of(const vulkan::Device& device);
 
  private:
+  static constexpr int64_t kLongGrid = 1 << 17;
   static constexpr uint64_t kLeastImageBytes = 1073741824;
 };
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/graph/plan/placed_updates.h"
+
 namespace spirloom::graph {
 namespace {
 
@@ -15,20 +17,6 @@ constexpr uint64_t kNowhere = UINT64_MAX;
 bool IsMovable(const PlanTensor& tensor) {
   return tensor.alias_of == kNoTensor && tensor.is_temporary() &&
          tensor.storage() == Storage::kBuffer && tensor.size > 0 && tensor.size % kVector == 0;
-}
-
-// Makes `part`, and what lives in it, live in `root` from the byte `offset` on.
-void Move(Plan& plan, uint32_t part, uint32_t root, uint64_t offset) {
-  assert(plan.tensors[part].alias_of == kNoTensor && plan.tensors[part].is_temporary());
-  assert(plan.tensors[root].alias_of == kNoTensor);
-  assert(offset + plan.tensors[part].size <= plan.tensors[root].size);
-  plan.tensors[part].alias_of = root;
-  plan.tensors[part].alias_offset = offset;
-  for (PlanTensor& tensor : plan.tensors) {
-    if (tensor.alias_of != part) continue;
-    tensor.alias_of = root;
-    tensor.alias_offset += offset;
-  }
 }
 
 // A node that joins tensors, where each of them goes to in its output.
@@ -89,39 +77,6 @@ void Apply(Plan& plan, const Join& join, PlanNode& node, const DeviceTraits& dev
   }
 }
 
-// Whether a node that writes `update`, or a later one, reads `state`; both are roots.
-bool IsReadWithUpdate(const Plan& plan, uint32_t state, uint32_t update) {
-  bool written = false;
-  for (const PlanNode& node : plan.nodes) {
-    bool read = false;
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      const ops::Access copied = k == 0 ? ops::Access::kRead : ops::Access::kWrite;
-      const ops::Access access = node.op == nullptr ? copied : node.kernel->operands[k].access;
-      for (uint32_t tensor : node.operands[k]) {
-        if (tensor == kNoTensor) continue;
-        const uint32_t root = plan.Root(tensor);
-        read |= root == state && access != ops::Access::kWrite;
-        written |= root == update && access != ops::Access::kRead;
-      }
-    }
-    if (read && written) return true;
-  }
-  return false;
-}
-
-void PlaceUpdates(Plan& plan) {
-  for (const PlanNode& node : plan.nodes) {
-    if (node.op != nullptr || plan.tensors[node.operands[1][0]].state < 0) continue;
-    const uint32_t state = node.operands[1][0];
-    const uint32_t update = plan.Root(node.operands[0][0]);
-    const PlanTensor& source = plan.tensors[update];
-    if (source.is_temporary() && source.size == plan.tensors[state].size &&
-        !IsReadWithUpdate(plan, state, update)) {
-      Move(plan, update, state, 0);
-    }
-  }
-}
-
 }  // namespace
 
 void JoinParts(Plan& plan, const DeviceTraits& device) {
@@ -133,7 +88,6 @@ void JoinParts(Plan& plan, const DeviceTraits& device) {
     Apply(plan, JoinOf(plan, node), node, device);
     if (std::ranges::find(node.in_place, false) == node.in_place.end()) ++plan.aliased_views;
   }
-  PlaceUpdates(plan);
 }
 
 }  // namespace spirloom::graph

@@ -1,4 +1,4 @@
-// Concatenation, and states that change, without copies.
+// Concatenation without copies.
 #ifndef SPIRLOOM_RUNTIME_GRAPH_PLAN_JOINED_PARTS_H_
 #define SPIRLOOM_RUNTIME_GRAPH_PLAN_JOINED_PARTS_H_
 
@@ -11,9 +11,6 @@ namespace spirloom::graph {
 // Lets tensors that kernels would only copy to a place in another buffer (`joined_at`, aten.cat)
 // live there from the start, where nothing else needs them elsewhere and the place is one that
 // bindings can begin at. The dispatches that copied them are marked in PlanNode::in_place.
-//
-// Likewise updates of states that would be copied there at the end of a run, where nothing reads
-// the state's old value any more when the update is first written.
 void JoinParts(Plan& plan, const DeviceTraits& device);
 
 }  // namespace spirloom::graph

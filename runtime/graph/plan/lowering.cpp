@@ -10,6 +10,7 @@
 #include "runtime/graph/plan/call_lowering.h"
 #include "runtime/graph/plan/dead_nodes.h"
 #include "runtime/graph/plan/joined_parts.h"
+#include "runtime/graph/plan/placed_updates.h"
 #include "runtime/graph/plan/storage_choice.h"
 #include "runtime/graph/plan/view_lowering.h"
 
@@ -49,6 +50,7 @@ class Lowering {
     for (uint32_t state : calls_.plan().states) SPIRLOOM_TRY(CheckAddressable("State", state));
     RemoveDeadNodes(calls_.plan());
     JoinParts(calls_.plan(), device_);
+    PlaceUpdates(calls_.plan());
     return std::move(calls_.plan());
   }
 
@@ -234,19 +236,8 @@ class Lowering {
   Result<uint32_t> AddCopied(uint32_t tensor) {
     const PlanTensor& source = calls_.tensor(tensor);
     SPIRLOOM_TRY_ASSIGN(const uint32_t copy, calls_.AddTensor(source.name, source.desc));
-    AddCopy(tensor, copy);
+    calls_.AddCopy(tensor, copy);
     return copy;
-  }
-
-  void AddCopy(uint32_t tensor, uint32_t target) {
-    if (calls_.tensor(target).size == 0) return;
-    PlanNode node;
-    node.name = calls_.tensor(target).name;
-    for (uint32_t operand : {tensor, target}) {
-      node.operands.emplace_back();
-      node.operands.back().push_back(operand);
-    }
-    calls_.plan().nodes.push_back(std::move(node));
   }
 
   // Ends a run with copies of the states' updates to the states. What is another state's is taken
@@ -259,7 +250,7 @@ class Lowering {
       SPIRLOOM_TRY_ASSIGN(const uint32_t update, UpdateOf(i));
       updates.push_back(update);
     }
-    for (size_t i = 0; i < updates.size(); ++i) AddCopy(updates[i], plan.states[i]);
+    for (size_t i = 0; i < updates.size(); ++i) calls_.AddCopy(updates[i], plan.states[i]);
     return Status();
   }
 

@@ -91,6 +91,10 @@ struct Plan {
     assert(root == kNoTensor || tensors[root].alias_of == kNoTensor);
     return root == kNoTensor ? tensor : root;
   }
+  // Whether both begin at the same byte.
+  bool AreInOnePlace(uint32_t a, uint32_t b) const {
+    return Root(a) == Root(b) && tensors[a].alias_offset == tensors[b].alias_offset;
+  }
 };
 
 }  // namespace spirloom::graph

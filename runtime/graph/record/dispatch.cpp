@@ -8,12 +8,14 @@
 
 #include "runtime/base/error.h"
 #include "runtime/graph/record/pipeline_key.h"
+#include "runtime/pack/capability.h"
 #include "runtime/pack/image_types.h"
 
 namespace spirloom::graph {
 namespace {
 
 constexpr uint32_t kNoPipeline = kBufferCopy;
+constexpr uint32_t kLongWorkgroup = 256;
 
 class Builder {
  public:
@@ -35,7 +37,7 @@ class Builder {
  private:
   void AddCopy(size_t index) {
     const PlanNode& node = plan_.nodes[index];
-    if (plan_.Root(node.operands[0][0]) == node.operands[1][0]) return;
+    if (plan_.AreInOnePlace(node.operands[0][0], node.operands[1][0])) return;
     Dispatch copy;
     copy.node = static_cast<uint32_t>(index);
     copy.pipeline = kBufferCopy;
@@ -45,12 +47,13 @@ class Builder {
 
   Status AddDispatches(size_t index) {
     const PlanNode& node = plan_.nodes[index];
+    const std::array<uint32_t, 3> workgroup = WorkgroupOf(node);
     uint32_t pipeline = kNoPipeline;
     for (size_t i = 0; i < node.dispatches.size(); ++i) {
       if (i < node.in_place.size() && node.in_place[i]) continue;
       if (node.dispatches[i].is_empty()) continue;
-      if (pipeline == kNoPipeline) pipeline = FindPipeline(node);
-      SPIRLOOM_TRY_ASSIGN(Dispatch dispatch, DispatchOf(node, i));
+      if (pipeline == kNoPipeline) pipeline = FindPipeline(node, workgroup);
+      SPIRLOOM_TRY_ASSIGN(Dispatch dispatch, DispatchOf(node, workgroup, i));
       dispatch.node = static_cast<uint32_t>(index);
       dispatch.pipeline = pipeline;
       list_.dispatches.push_back(std::move(dispatch));
@@ -58,10 +61,11 @@ class Builder {
     return Status();
   }
 
-  Result<Dispatch> DispatchOf(const PlanNode& node, size_t i) {
+  Result<Dispatch> DispatchOf(const PlanNode& node, const std::array<uint32_t, 3>& workgroup,
+                              size_t i) {
     const DispatchValues& values = node.dispatches[i];
     Dispatch dispatch;
-    dispatch.workgroup = WorkgroupOf(node);
+    dispatch.workgroup = workgroup;
     SPIRLOOM_TRY_ASSIGN(dispatch.groups,
                         GroupCounts(values.invocations, dispatch.workgroup, device_));
     for (size_t k = 0; k < 3; ++k) {
@@ -113,20 +117,32 @@ class Builder {
     return static_cast<pack::BindingType>(node.variant.row->bindings[k]);
   }
 
-  static std::array<uint32_t, 3> WorkgroupOf(const PlanNode& node) {
-    const auto& size = node.variant.row->workgroup;
-    return {size[0], size[1], size[2]};
+  // The kernel's, or a longer one where the kernel does not mind: a GPU begins workgroups one after
+  // another, so that short ones of a few instructions leave it half idle.
+  std::array<uint32_t, 3> WorkgroupOf(const PlanNode& node) const {
+    const pack::VariantRow& row = *node.variant.row;
+    const bool may_be_long = row.any_lanes != 0 && !device_.facts.is_cpu &&
+                             row.workgroup[0] < kLongWorkgroup &&
+                             kLongWorkgroup <= device_.max_workgroup[0] &&
+                             kLongWorkgroup <= device_.max_workgroup_invocations;
+    const auto is_long = [&](const DispatchValues& values) {
+      return values.invocations[0] >= device_.long_grid;
+    };
+    const bool pays = may_be_long && std::ranges::any_of(node.dispatches, is_long);
+    return {pays ? kLongWorkgroup : row.workgroup[0], row.workgroup[1], row.workgroup[2]};
   }
 
-  uint32_t FindPipeline(const PlanNode& node) {
+  uint32_t FindPipeline(const PlanNode& node, const std::array<uint32_t, 3>& workgroup) {
     const pack::VariantRow& row = *node.variant.row;
     vulkan::PipelineDesc desc;
     desc.name = std::string(node.variant.name);
     desc.module = node.variant.module;
     desc.bindings = pack::BindingTypesOf(row);
     desc.push_bytes = row.push_bytes;
-    desc.workgroup = WorkgroupOf(node);
+    desc.workgroup = workgroup;
     desc.constants = node.constants;
+    if ((row.needs & pack::CapabilityBit(pack::Capability::kCooperativeMatrix)) != 0)
+      desc.subgroup_size = pack::kMatrixSubgroupSize;
     const auto next = static_cast<uint32_t>(list_.pipelines.size());
     auto [found, added] = pipelines_.emplace(KeyOf(desc), next);
     if (added) list_.pipelines.push_back(std::move(desc));

@@ -209,9 +209,10 @@ void Recorder::AddDispatch(const Dispatch& dispatch, VkDescriptorSet set) {
     const vulkan::Buffer& source = *resources_.store.Find(dispatch.tensors[0])->buffer;
     const vulkan::Buffer& target = *resources_.store.Find(dispatch.tensors[1])->buffer;
     const PlanTensor& part = resources_.plan.tensors[dispatch.tensors[0]];
-    assert(part.alias_offset + part.size <= source.size() && part.size <= target.size());
+    const uint64_t place = resources_.plan.tensors[dispatch.tensors[1]].alias_offset;
+    assert(part.alias_offset + part.size <= source.size() && place + part.size <= target.size());
     commands_.CopyBuffer(source.handle(), source.offset() + part.alias_offset, target.handle(),
-                         target.offset(), part.size);
+                         target.offset() + place, part.size);
     return;
   }
   const vulkan::ComputePipeline& pipeline = resources_.pipeline(dispatch.pipeline);

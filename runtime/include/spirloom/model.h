@@ -35,6 +35,8 @@ struct TunedCall {
   uint64_t ns = 0;
 };
 
+class Model;
+
 struct ModelOptions {
   // The storage of tensors that do not ask for one. kAuto chooses per device (buffer on a CPU
   // device).
@@ -62,6 +64,13 @@ struct ModelOptions {
   // Resize() takes sizes above a symbol's greatest too, which then is but what memory is taken for
   // at loading.
   bool above_greatest = false;
+  // Which method of the file, by name; empty: the first.
+  std::string method = {};
+  // What this model of the same file and runtime has on the device, the new one shares: weights,
+  // packed ones too, pipelines, the memory between dispatches, and states of the same name, unless
+  // it is to have its own. For threads they then count as one model. Need not outlive Load().
+  const Model* shares = nullptr;
+  bool own_states = false;
 };
 
 // For ModelOptions::tune. Measuring is linked into programs that call this, and no others.
@@ -140,6 +149,16 @@ class SPIRLOOM_API Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
+  // Functions of one network may be in one file, as methods of it: all their names, and this one's.
+  // ModelOptions::method loads another. A file of but one may have no name for it.
+  std::span<const std::string> methods() const;
+  const std::string& method() const;
+
+  // What else is in the file, if anything: all of it, whatever the method.
+  std::span<const Attachment> attachments() const;
+  // The same of the file at `path`, without a device. Fails as Load() does.
+  static Result<std::vector<Attachment>> ReadAttachments(const std::string& path);
+
   // The sizes that vary; none for most models.
   std::span<const SymbolInfo> symbols() const;
   // With the shapes of the sizes at hand: at first the greatest.
@@ -178,7 +197,14 @@ class SPIRLOOM_API Model {
   [[nodiscard]] Result<PendingRun> Submit();
   [[nodiscard]] Result<PendingRun> Submit(std::span<const std::span<const std::byte>> inputs);
 
-  // The same on the GPU's timeline: after semaphores of the application's, and signalling others.
+  // Starts `steps` runs in one submission, each after the one before it: on what InputBytes() hold,
+  // and on the states as that one left them, with nothing of the host's between them. Outputs are
+  // those of the last. It counts as one run; fails as that does, and with kInvalidArgument for 0
+  // and more than 65536 steps, and for several of a model without states.
+  [[nodiscard]] Result<PendingRun> SubmitSteps(size_t steps);
+
+  // The same as Submit() on the GPU's timeline: after semaphores of the application's, and
+  // signalling others.
   [[nodiscard]] Result<PendingRun> Submit(const SubmitOptions& options);
 
   // From now on runs take input i from, or put output i into, a buffer of the application's, which
@@ -212,6 +238,7 @@ class SPIRLOOM_API Model {
 
  private:
   explicit Model(std::shared_ptr<internal::ModelState> state);
+  static const internal::ModelState* SharedWith(const ModelOptions& options);
   std::shared_ptr<internal::ModelState> state_;
 };
 

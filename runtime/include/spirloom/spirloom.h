@@ -380,6 +380,9 @@ typedef struct spirloom_tuned_call {
 
 // ---- Models ------------------------------------------------------------------------------------
 
+// The device memory, pipelines and recorded commands of one graph.
+typedef struct spirloom_model spirloom_model;
+
 typedef struct spirloom_model_options {
   size_t struct_size;
   // The storage of tensors that do not ask for one.
@@ -407,10 +410,15 @@ typedef struct spirloom_model_options {
   // follows from the size of the file, enough for most (docs/running.md).
   uint64_t max_dispatches;
   uint64_t max_device_bytes;
+  // Which method of the file, by name; NULL or empty: the first.
+  const char* method;
+  // NULL, or a model of the same file and runtime, with which the new one shares what is on the
+  // device: weights, packed ones too, pipelines, the memory between dispatches, and states of the
+  // same name, unless `own_states` is not 0. For threads they then count as one model. It may be
+  // destroyed before the new one.
+  const spirloom_model* shares;
+  uint64_t own_states;
 } spirloom_model_options;
-
-// The device memory, pipelines and recorded commands of one graph.
-typedef struct spirloom_model spirloom_model;
 
 // Loads the graph at `path`. `options` may be NULL. Fails with SPIRLOOM_INVALID_FILE for a
 // malformed file, SPIRLOOM_NOT_FOUND for a file that does not exist, or listing every (op, dtype,
@@ -425,6 +433,28 @@ SPIRLOOM_C_API spirloom_status spirloom_model_load(const spirloom_runtime* runti
 SPIRLOOM_C_API spirloom_status spirloom_model_load_from_memory(
     const spirloom_runtime* runtime, const void* file, size_t size,
     const spirloom_model_options* options, spirloom_model** model, spirloom_error** error);
+// The methods of the model's file, by name; one that is alone may have none (""). The names last as
+// long as the model. spirloom_model_method() is the model's own.
+SPIRLOOM_C_API size_t spirloom_model_method_count(const spirloom_model* model);
+SPIRLOOM_C_API const char* spirloom_model_method_name(const spirloom_model* model, size_t i);
+SPIRLOOM_C_API const char* spirloom_model_method(const spirloom_model* model);
+
+// Bytes that go with the network in its file and that the runtime does not read, such as a
+// tokenizer. Pointers last as long as the model.
+typedef struct spirloom_attachment_info {
+  size_t struct_size;
+  const char* name;  // unique, e.g. "tokenizer.json"
+  const void* data;
+  size_t size;  // bytes
+} spirloom_attachment_info;
+
+// How many there are, whatever the method; of NULL, 0.
+SPIRLOOM_C_API size_t spirloom_model_attachment_count(const spirloom_model* model);
+// Fills `info`. Fails for an `i` that is not below the count.
+SPIRLOOM_C_API spirloom_status spirloom_model_attachment(const spirloom_model* model, size_t i,
+                                                         spirloom_attachment_info* info,
+                                                         spirloom_error** error);
+
 // A run in flight goes on; its spirloom_pending_run keeps what it needs.
 SPIRLOOM_C_API void spirloom_model_destroy(spirloom_model* model);
 
@@ -552,6 +582,14 @@ SPIRLOOM_C_API spirloom_status spirloom_model_submit(spirloom_model* model,
                                                      const spirloom_const_bytes* inputs,
                                                      size_t input_count, spirloom_pending_run** run,
                                                      spirloom_error** error);
+// Starts `steps` runs in one submission, each after the one before it: on the inputs that are
+// there, and on the states as that one left them, with nothing of the host's between them. Outputs
+// are those of the last. It counts as one run. Fails as that does, and with
+// SPIRLOOM_INVALID_ARGUMENT for 0 and more than 65536 steps, and for several of a model without
+// states.
+SPIRLOOM_C_API spirloom_status spirloom_model_submit_steps(spirloom_model* model, size_t steps,
+                                                           spirloom_pending_run** run,
+                                                           spirloom_error** error);
 // Waits for the run's end first.
 SPIRLOOM_C_API void spirloom_pending_run_destroy(spirloom_pending_run* run);
 // Whether the run has ended, so that waiting returns at once. Fails with SPIRLOOM_DEVICE_LOST.

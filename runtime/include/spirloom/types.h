@@ -46,6 +46,13 @@ SPIRLOOM_API const char* Name(Storage storage);
 // Returns e.g. "[1, 3, 224, 224]".
 SPIRLOOM_API std::string ToString(const Shape& shape);
 
+// Bytes that go with the network in its file and that the runtime does not read, such as a
+// tokenizer.
+struct Attachment {
+  std::string name;  // unique, e.g. "tokenizer.json"
+  std::vector<std::byte> data;
+};
+
 }  // namespace spirloom
 
 #endif  // SPIRLOOM_TYPES_H_

@@ -13,13 +13,19 @@ void main() {
   int weights = tile * depth * 8 + lane % 8;
   vec4 sum = vec4(0.0);
   int first = lane / 8 * part_depth;
-  for (int k = first; k < min(first + part_depth, depth); k++) sum += x_at(from + k) * weight_at4(weights + k * 8);
+  for (int k = first; k < min(first + part_depth, depth); k++) {
+    float v = x_at(from + k);
+    sum += v * weight_at4(weights + k * 8);
+  }
   partial[lane] = sum;
   barrier();
   if (lane >= 8 || row >= row_count) return;
-  for (int part = lane + 8; part < 64; part += 8) sum += partial[part];
+  for (int part = lane + 8; part < 64; part += 8) {
+    sum += partial[part];
+  }
   for (int c = 0; c < min(4, columns - column); c++) {
     int i = row * columns + column + c;
-    y_put(i, finish(sum[c] + (has_bias != 0 ? bias_at(column + c) : 0.0), i));
+    float value = finish(sum[c] + (has_bias != 0 ? bias_at(column + c) : 0.0), i);
+    y_put(i, value);
   }
 }

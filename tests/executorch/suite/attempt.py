@@ -115,7 +115,9 @@ def smaller(module: torch.nn.Module, program: Lowered, inputs: Inputs) -> list[I
     cut: list[torch.Tensor] = []
     for x, shape in zip(inputs, program.input_shapes, strict=True):
         sizes = [n if isinstance(n, int) else int(n.node.expr.subs(values)) for n in shape]
-        cut.append(x[tuple(slice(0, n) for n in sizes)].contiguous())
+        # contiguous() leaves a tensor without elements its strides, which ExecuTorch ends on.
+        part = x[tuple(slice(0, n) for n in sizes)]
+        cut.append(part.clone(memory_format=torch.contiguous_format))
     if all(a.shape == b.shape for a, b in zip(cut, inputs, strict=True)):
         return []
     try:

@@ -13,9 +13,9 @@ _INTRODUCTION = """# ExecuTorch's operator suites
 What Spirloom does, as ExecuTorch's Vulkan backend, with the input cases of
 `executorch/backends/vulkan/test/op_tests/cases.py` (ExecuTorch 1.5.1, unchanged): a module for
 each, lowered by ExecuTorch's partitioner, run by its runtime, compared with PyTorch at the suite's
-tolerances, 64-bit results too. Up to twelve modules of a suite make a program; where not all of
-them pass, each makes its own. Made by `./dev test-executorch --suite-all`, or in parts by
-`python -m tests.executorch.suite`.
+tolerances, 64-bit results too. Up to twelve modules of a suite make a program, three where sizes
+vary; where not all of them pass, each makes its own. Made by `./dev test-executorch --suite-all`,
+or in parts by `python -m tests.executorch.suite`.
 
 Columns: `static`, in the suite's dtypes but half floats; `half`, in half floats; `dynamic`, with
 `require_dynamic_shapes`, where all sizes of inputs vary that PyTorch lets vary, run at the greatest

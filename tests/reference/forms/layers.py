@@ -57,6 +57,13 @@ def _scaled_sum(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return form
 
 
+def _gated(x: Any, weight: Any, bias: Any, code: int, low: float, high: float) -> Any:
+    gates, others = weight.chunk(2)
+    ends = (None, None) if bias is None else bias.chunk(2)
+    gate = activate(functional.linear(x, gates, ends[0]), code, low, high)
+    return gate * functional.linear(x, others, ends[1])
+
+
 FORMS: dict[str, Callable[..., Any]] = {
     "aten._native_batch_norm_legit_no_training": lambda x, w, b, mean, var, eps: (
         functional.batch_norm(x, mean, var, w, b, False, 0.0, eps)
@@ -76,6 +83,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "aten.native_layer_norm": functional.layer_norm,
     "aten.rms_norm": _rms_norm,
     "aten.scaled_dot_product_attention": _attention,
+    "spirloom.gated_linear": _gated,
     "spirloom.local_response_norm": lambda x, size, before, alpha, beta, k: (
         functional.local_response_norm(x, size, alpha, beta, k)
     ),

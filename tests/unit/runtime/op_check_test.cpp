@@ -80,6 +80,24 @@ TEST(CheckOp, AViewIsOfATensor) {
   EXPECT_THAT(Refusal(op), HasSubstr("It is a view of argument 1, which is no tensor."));
 }
 
+TEST(CheckOp, AnUpdatedTensorIsTheOutputAlone) {
+  PackedOp op = GoodOp();
+  op.args = {"x", "part"};
+  op.updates = {1};
+  EXPECT_THAT(Refusal(op), StartsWith("Operand 'x' is bound, but updated: it is the output."));
+  op.kernels[0].operands[0].index = 1;
+  EXPECT_TRUE(Open({{op}}).ok());
+  op.updates = {3};
+  EXPECT_THAT(Refusal(op), StartsWith("It updates argument 2, which is no tensor."));
+  op.updates = {1};
+  op.kernels[0].operands[1].storage = Storage::kTexture3D;
+  EXPECT_THAT(Refusal(op), StartsWith("Operand 'y' is an updated tensor, but no buffer."));
+  op = GoodOp();
+  op.updates = {1};
+  op.view_of = 1;
+  EXPECT_THAT(Refusal(op), StartsWith("It updates an argument, but is a view."));
+}
+
 TEST(CheckOp, EveryKernelWritesEveryOutput) {
   PackedOp op = GoodOp();
   op.outputs = 2;

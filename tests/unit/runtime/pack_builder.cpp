@@ -47,6 +47,7 @@ std::string Packed(const PackedOp& op) {
   text += Number(op.outputs);
   for (size_t i = 0; i < op.outputs; ++i) {
     text += std::string("\2\x0a\0\2\0\0", 6);  // shape [], dtype f32
+    text += Number(i < op.updates.size() ? op.updates[i] : 0);
   }
   text += Number(0) + Number(op.kernels.size());  // no place of a view
   for (const PackedKernel& kernel : op.kernels) text += Packed(kernel);

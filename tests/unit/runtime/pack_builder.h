@@ -60,7 +60,8 @@ struct PackedOp {
   std::vector<std::string> args = {};  // tensors
   std::vector<PackedKernel> kernels = {};
   size_t outputs = 1;
-  uint8_t view_of = 0;  // 1 + the argument; 0: no view
+  uint8_t view_of = 0;                // 1 + the argument; 0: no view
+  std::vector<uint8_t> updates = {};  // likewise, of each output that there is one for
   std::string short_name = "op";
 };
 std::string RegistryOfOps(const std::string& library, const std::vector<PackedOp>& ops,

@@ -5,8 +5,10 @@
 
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "runtime/pack/capability.h"
+#include "runtime/vulkan/cooperative_matrix.h"
 #include "runtime/vulkan/features.h"
 #include "runtime/vulkan/texture_limits.h"
 #include "tests/unit/runtime/device_fixture.h"
@@ -104,6 +106,49 @@ TEST(FeatureChain, NamesExtensionsOnOldDevicesOnly) {
   const FeatureChain none(VK_API_VERSION_1_1, {}, pack::kAllCapabilities);
   EXPECT_TRUE(none.extensions().empty());
   EXPECT_EQ(none.Capabilities(), 0U);
+}
+
+// Matrix kernels want subgroups of their size too, which Vulkan 1.3 has, and 1.2 with an extension.
+TEST(FeatureChain, CooperativeMatricesComeWithSubgroupSizes) {
+  constexpr uint64_t kMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+  const std::vector<std::string> one = {"VK_KHR_cooperative_matrix"};
+  const std::vector<std::string> both = {"VK_KHR_cooperative_matrix",
+                                         VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME};
+  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_3, one, kMatrices).extensions().size(), 1U);
+  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_2, one, kMatrices).extensions().size(), 0U);
+  EXPECT_EQ(FeatureChain(VK_API_VERSION_1_2, both, kMatrices).extensions().size(), 2U);
+}
+
+TEST(CooperativeMatrix, OfOneShapeInSubgroupsOfOneSize) {
+  CooperativeMatrixShape shape{};
+  shape.m = shape.n = shape.k = 16;
+  shape.c_type = shape.result_type = 1;
+  shape.scope = 3;
+  VkPhysicalDeviceLimits limits{};
+  limits.maxComputeSharedMemorySize = 32768;
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroups{};
+  subgroups.minSubgroupSize = 32;
+  subgroups.maxSubgroupSize = 64;
+  subgroups.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  const auto takes = [&] { return TakesMatrixKernels({&shape, 1}, limits, subgroups); };
+  EXPECT_TRUE(takes());
+  EXPECT_FALSE(TakesMatrixKernels({}, limits, subgroups));
+  const auto without = [&](auto& value, auto other) {
+    const auto before = std::exchange(value, other);
+    const bool taken = takes();
+    value = before;
+    return !taken;
+  };
+  EXPECT_TRUE(without(shape.n, 8));
+  EXPECT_TRUE(without(shape.k, 8));
+  EXPECT_TRUE(without(shape.a_type, 1));
+  EXPECT_TRUE(without(shape.c_type, 0));
+  EXPECT_TRUE(without(shape.scope, 2));
+  EXPECT_TRUE(without(shape.saturating, VK_TRUE));
+  EXPECT_TRUE(without(limits.maxComputeSharedMemorySize, 16384));
+  EXPECT_TRUE(without(subgroups.minSubgroupSize, 64));
+  EXPECT_TRUE(without(subgroups.maxSubgroupSize, 16));
+  EXPECT_TRUE(without(subgroups.requiredSubgroupSizeStages, 0));
 }
 
 TEST(FeatureChain, LinksOnlyWhatIsWanted) {

@@ -86,7 +86,7 @@ TEST(ShaderPack, ReadsWhatTheCompilerWrites) {
 
 TEST(ShaderPack, RefusesTheHeader) {
   ExpectRefused([](PackBytes& p) { p.header().magic = 1; }, "do not begin as a shader pack");
-  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 5",
+  ExpectRefused([](PackBytes& p) { p.header().version = 9; }, "version 9; this build reads 7",
                 StatusCode::kUnsupported);
   ExpectRefused([](PackBytes& p) { p.header().size -= 4; }, "says it has");
   ExpectRefused([](PackBytes& p) { p.header().variants_offset += 8; },

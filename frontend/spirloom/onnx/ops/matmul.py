@@ -26,7 +26,8 @@ def gemm(ctx: NodeContext) -> Tensor:
         raise Unsupported(f"its factors {alpha} and {beta} of whole numbers are not whole")
     if ctx.integer("transA", 0):
         a = ctx.build.permute(a, [1, 0])
-    if b.data is None or a.dtype not in _LAYERS:
+    weighty = _is_weight(ctx, b) and (b.data is not None or ctx.number("alpha", 1.0) == 1)
+    if not weighty or a.dtype not in _LAYERS:
         return _gemm_of_tensors(ctx, a, b, c)
     if not ctx.integer("transB", 0):
         b = ctx.build.permute(b, [1, 0])
@@ -43,6 +44,14 @@ def gemm(ctx: NodeContext) -> Tensor:
         c = None
     y = ctx.build.emit("aten.linear", x=a, weight=weight, bias=bias)
     return _plus(ctx, y, c, beta)
+
+
+def _is_weight(ctx: NodeContext, b: Tensor) -> bool:
+    """Whether it is a constant, or dequantised of one."""
+    made = ctx.build.makers.get(b)
+    while made is not None and made.op == "aten.permute" and isinstance(made.args[0], Tensor):
+        made = ctx.build.makers.get(made.args[0])
+    return b.data is not None or (made is not None and made.op == "spirloom.dequantize")
 
 
 def _gemm_of_tensors(ctx: NodeContext, a: Tensor, b: Tensor, c: Tensor | None) -> Tensor:
@@ -89,7 +98,7 @@ def product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
 def _product(ctx: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """The product of two tensors of at least rank 2, batch dimensions broadcast."""
     if len(b.shape) == 2:
-        if b.data is not None and a.dtype in _LAYERS:
+        if _is_weight(ctx, b) and a.dtype in _LAYERS:
             return ctx.build.emit("aten.linear", x=a, weight=ctx.build.permute(b, [1, 0]))
         rows = ctx.build.view(a, [prod(a.shape[:-1]), a.shape[-1]])
         y = ctx.build.emit("aten.mm", a=rows, b=b)

@@ -13,12 +13,13 @@ import numpy as np
 
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import folds
+from spirloom.onnx.fold import Kept, folds
 from spirloom.onnx.ops.convolution import convolve
 from spirloom.onnx.ops.matmul import product
 from spirloom.onnx.table import converts
 from spirloom.onnx.terms import Unsupported
 
+DEQUANTIZE = "spirloom.dequantize"
 _RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
 
 # How many products of two 8-bit numbers, less their zero points, float32 sums without rounding.
@@ -33,6 +34,8 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
 
 @converts("DequantizeLinear")
 def dequantize_linear(ctx: NodeContext) -> Tensor:
+    if is_weight(ctx.inputs[0]):
+        return _weight(ctx)
     zero = ctx.optional_tensor(2)
     centred = _centred(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
     return ctx.build.mul(centred, _along_axis(ctx, ctx.tensor(1)))
@@ -40,12 +43,35 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
 
 @folds("DequantizeLinear")
 def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
+    if is_weight(inputs[0]):
+        raise Kept
     scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
     ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
     wide = inputs[0].astype(np.float32)
     if len(inputs) > 2:
         wide = wide - inputs[2].reshape(scale.shape).astype(np.float32)
     return np.asarray(wide * scale)
+
+
+def is_weight(x: object) -> bool:
+    """Whether what is dequantised is a matrix of numbers, which a layer may take as they are."""
+    return isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype in (np.int8, np.uint8)
+
+
+def _weight(ctx: NodeContext) -> Tensor:
+    x, scale = ctx.tensor(0), ctx.tensor(1)
+    zero = ctx.constant(2)
+    if zero is None:
+        zero = np.zeros(scale.shape, np.int32)
+    places: dict[str, object] = {}
+    if len(scale.shape) == 2:
+        size = [d // max(n, 1) for d, n in zip(x.shape, scale.shape, strict=True)]
+        places["block_size"] = tuple(size)
+    elif prod(scale.shape) != 1:
+        _axis_shape(ctx, x.shape, scale.shape)
+        places["axis"] = ctx.axis(ctx.integer("axis", 1), 2)
+    points = ctx.build.constant(zero.astype(np.int32))
+    return ctx.build.emit(DEQUANTIZE, x=x, scale=scale, zero_point=points, **places)
 
 
 @converts("MatMulInteger")

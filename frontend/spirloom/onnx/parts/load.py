@@ -24,7 +24,7 @@ from spirloom.partition import Costs, Segment, Side
 from spirloom.runtime import Model, Runtime, default_runtime
 
 if TYPE_CHECKING:
-    from spirloom.runtime.runtime import StorageName
+    from spirloom.runtime.load_options import StorageName
 
 
 def load(

@@ -10,6 +10,7 @@ from spirloom.torch.rules import (
     layers,
     making,
     pooling,
+    quantised,
     recurrent,
     reducing,
     resizing,
@@ -22,5 +23,5 @@ from spirloom.torch.rules.table import RULES
 
 __all__ = ["RENAMES", "RULES", "Rename"]
 
-assert indexing and layers and making and pooling and recurrent and reducing
+assert indexing and layers and making and pooling and quantised and recurrent and reducing
 assert resizing and scalars and shapes and sizes

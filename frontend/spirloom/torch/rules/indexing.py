@@ -112,6 +112,9 @@ def index_put(ctx: CallContext) -> Item:
         reduce = "sum" if ctx.flag("accumulate") else "none"
         op = "spirloom.scatter_nd"
         args = {"index": _points(ctx, given), "reduce": reduce}
+    elif len(given) == 1 and len(points) == 1 and not ctx.flag("accumulate"):
+        op = "aten.index_copy"  # which a cache can be updated by in place
+        args = {"index": given[0], "dim": dim}
     else:
         _check_count(given)
         op = "spirloom.index_put"

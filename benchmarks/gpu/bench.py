@@ -1,0 +1,146 @@
+"""Times what the folder holds on a GPU, beside PyTorch where Python has one with CUDA; writes JSON.
+
+    python3 bench.py --out gpu.json [--device NAME] [--times 3] [--validation] [--without-torch]
+
+Needs Python 3.11 and its standard library. Every figure is the least of several processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+class Bundle:
+    """The programs of the folder, on one device."""
+
+    def __init__(self, device: str, scratch: Path) -> None:
+        self.scratch = scratch
+        libraries = os.pathsep.join([str(HERE / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
+        self.environment = dict(os.environ, LD_LIBRARY_PATH=libraries)
+        if device:
+            self.environment["SPIRLOOM_DEVICE"] = device
+
+    def run(self, program: str, *arguments: str | Path) -> None:
+        """Raises RuntimeError with the program's last words."""
+        done = subprocess.run(
+            [HERE / program, *arguments],
+            capture_output=True, text=True, check=False, env=self.environment,
+        )  # fmt: skip
+        if done.returncode != 0:
+            last = "\n".join(f"{done.stdout}{done.stderr}".strip().splitlines()[-5:])
+            raise RuntimeError(f"{program} {' '.join(map(str, arguments))}:\n{last}")
+
+    def json_of(self, program: str, *arguments: str | Path) -> dict[str, Any]:
+        """What the program writes to the file behind the arguments."""
+        out = self.scratch / "out.json"
+        self.run(program, *arguments, out)
+        found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+        return found
+
+
+def ceilings(bundle: Bundle) -> dict[str, Any]:
+    return bundle.json_of("spirloom-run", "--ceilings", "--measure-again", "--json")
+
+
+def call_times(bundle: Bundle) -> dict[str, dict[str, Any]]:
+    """By call: the least GPU time in seconds, and the kernels that the rule took."""
+    out = bundle.scratch / "calls.json"
+    bundle.run("spirloom-kernels", HERE / "calls.slcases", "--benchmark_min_time=0.05",
+               f"--benchmark_out={out}", "--benchmark_out_format=json")  # fmt: skip
+    found = json.loads(out.read_text(encoding="utf-8"))["benchmarks"]
+    return {
+        each["name"].removesuffix("/manual_time"): {
+            "seconds": each["least_gpu"],
+            "kernels": each["label"],
+        }
+        for each in found
+    }
+
+
+def network_times(bundle: Bundle, profile: bool) -> dict[str, dict[str, Any]]:
+    """By network: the least seconds of a run by the host's clock, or by the GPU's if profiled."""
+    found = {}
+    for path in sorted((HERE / "networks").glob("*.slg")):
+        flags = ["--profile"] if profile else []
+        stats = bundle.json_of("spirloom-run", path, "--library", HERE / "probes.slpack",
+                               "--random", "0", "--warmup", "5", "--repeat", "30", *flags,
+                               "--json")  # fmt: skip
+        key = "gpu_min_ms" if profile else "steady_min_ms"
+        found[path.stem] = {"seconds": stats[key] / 1e3, "dispatches": stats["dispatches"]}
+    return found
+
+
+def torch_times(times: int) -> dict[str, Any]:
+    """What torch_cuda.py prints, or why it prints nothing."""
+    names = sorted(path.stem for path in (HERE / "networks").glob("*.slg"))
+    command: list[str | Path] = [
+        sys.executable,
+        HERE / "torch_cuda.py",
+        HERE / "calls.json",
+        *names,
+    ]
+    done = subprocess.run(
+        [*command, "--times", str(times)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        return {"missing": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def least(rounds: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """By name, the entry of the process that took the least time."""
+    found: dict[str, dict[str, Any]] = {}
+    for times in rounds:
+        for name, each in times.items():
+            if name not in found or each["seconds"] < found[name]["seconds"]:
+                found[name] = each
+    return found
+
+
+def measure(bundle: Bundle, times: int, with_torch: bool) -> dict[str, Any]:
+    """All of it, in turns."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "times": times,
+        "ceilings": ceilings(bundle),
+        "calls": json.loads((HERE / "calls.json").read_text(encoding="utf-8")),
+        "call_times": least([call_times(bundle) for _ in range(times)]),
+        "network_times": least([network_times(bundle, profile=False) for _ in range(times)]),
+        "network_gpu_times": least([network_times(bundle, profile=True) for _ in range(times)]),
+        "torch": torch_times(times) if with_torch else {"missing": "not asked for"},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, required=True, help="the file to write")
+    parser.add_argument("--device", default="", help="as spirloom-run takes it")
+    parser.add_argument(
+        "--times", type=int, default=3, help="processes for each figure (default 3)"
+    )
+    parser.add_argument("--without-torch", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        bundle = Bundle(arguments.device, Path(scratch))
+        found = measure(bundle, arguments.times, not arguments.without_torch)
+    arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {arguments.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RuntimeError as error:
+        sys.exit(f"bench: {error}")

@@ -1,0 +1,110 @@
+"""`./dev bundle [FOLDER]`: what `./dev bench gpu` takes, for another machine.
+
+A folder and a .tar.xz of it. The machine needs a GPU with its driver, a Vulkan loader, Python 3.11,
+and nothing else:
+
+tar xf spirloom-gpu-….tar.xz; python3 spirloom-gpu-…/bench.py --out gpu.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from spirloom import graph_file
+from spirloom.graph_reader import load
+
+from benchmarks.context import ROOT, BenchmarkFailed, python
+from benchmarks.gpu.calls import TABLE, write_pack
+from benchmarks.gpu.networks import NETWORKS, Network
+from benchmarks.gpu.weights import made_up
+from tests.network.driver import Tools, import_network
+from tests.network.export import export_network
+
+PROGRAMS = ("spirloom-run", "spirloom-kernels")
+# What every Linux with a driver for Vulkan has.
+SYSTEM = (
+    "linux-vdso",
+    "ld-linux",
+    "libc.so",
+    "libm.so",
+    "libstdc++",
+    "libgcc_s",
+    "libdl",
+    "libpthread",
+)
+
+
+def make_bundle(
+    build: Path, folder: Path, networks: Iterable[Network] = NETWORKS, table: Path = TABLE
+) -> None:
+    """Fills the folder, which is new or empty."""
+    (folder / "lib").mkdir(parents=True)
+    for name in PROGRAMS:
+        program = folder / name
+        subprocess.run(["strip", "-o", program, build / "bin" / name], check=True)
+        for library in _libraries(program):
+            shutil.copy2(library, folder / "lib" / library.name)
+    shutil.copy2(build / "tools/ceilings/ceiling_probes/shaders.slpack", folder / "probes.slpack")
+    calls = write_pack(folder / "calls.slcases", table)
+    text = json.dumps([asdict(call) for call in calls], indent=1)
+    (folder / "calls.json").write_text(text, encoding="utf-8")
+    for network in networks:
+        _write_network(build, network, folder / "networks")
+    for name in ("bench.py", "torch_cuda.py"):
+        shutil.copy2(Path(__file__).with_name(name), folder / name)
+
+
+def _libraries(program: Path) -> list[Path]:
+    """The shared libraries that a bare system lacks."""
+    done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
+    found = (line.split("=>")[1].split()[0] for line in done.stdout.splitlines() if "=>" in line)
+    return [Path(path) for path in found if not Path(path).name.startswith(SYSTEM)]
+
+
+def _write_network(build: Path, network: Network, folder: Path) -> None:
+    """The network's graph, weights made up."""
+    folder.mkdir(exist_ok=True)
+    cache = build / "networks"
+    cache.mkdir(exist_ok=True)
+    exported = export_network(network.name, cache)
+    tools = Tools(python().with_name("spirloom"), build / "bin" / "spirloom-run")
+    for dtype in network.dtypes:
+        made = import_network(tools, exported.onnx, network.batch, dtype, folder)
+        graph_file.save(made_up(load(made)), folder / f"{network.name}-{network.batch}-{dtype}.slg")
+        made.unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="./dev bundle", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument(
+        "folder", nargs="?", type=Path, help="where to (default: dist/)", default=ROOT / "dist"
+    )
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    arguments = parser.parse_args()
+    name = f"spirloom-gpu-{platform.system().lower()}-{platform.machine()}"
+    folder = arguments.folder / name
+    shutil.rmtree(folder, ignore_errors=True)
+    make_bundle(arguments.build, folder)
+    archive = arguments.folder / f"{name}.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(folder, name)
+    print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MiB")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BenchmarkFailed as error:
+        sys.exit(f"bundle: {error}")

@@ -1,0 +1,146 @@
+"""The calls of calls.yaml as a case pack for spirloom-kernels, and in words for PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from spirloom import graph_file
+from spirloom.casegen.arrays import Arrays, items_of
+from spirloom.casegen.case_graph import build_graph
+from spirloom.casegen.case_pack import Case, NamedArray, to_bytes
+from spirloom.casegen.expand import run_of
+from spirloom.casegen.naming import case_name
+from spirloom.casegen.run import Run
+from spirloom.ir import Graph
+
+from benchmarks.calls import library
+from benchmarks.gpu.weights import made_up
+from benchmarks.work import moved_bytes, multiply_adds
+from codegen import Library, SpecError
+from codegen.cases import load_case
+from codegen.fields import Fields, as_sequence, as_word
+from codegen.spec import TensorCase
+from codegen.vocabulary import DType, Storage
+from codegen.yaml_reader import Node, SourceFile, read_yaml
+
+TABLE = Path(__file__).with_name("calls.yaml")
+FLOATS = (DType.F32, DType.F16)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuCall:
+    """A call of an operator; `args` are the operator's, tensors as their shapes.
+
+    `multiply_adds` and `bytes` count one call: those of the definition, and of every operand and
+    result once.
+    """
+
+    id: str
+    group: str
+    dtype: str
+    multiply_adds: int
+    bytes: int
+    torch: str
+    args: list[Any]
+
+
+def write_pack(path: Path, table: Path = TABLE) -> list[GpuCall]:
+    """Writes the case pack, without inputs. Raises SpecError for a wrong table."""
+    found = list(calls_of(library(), table))
+    path.write_bytes(to_bytes(case for _, case in found))
+    return [call for call, _ in found]
+
+
+def calls_of(ops: Library, table: Path) -> Iterator[tuple[GpuCall, Case]]:
+    """The calls of a table, in order."""
+    root = read_yaml(SourceFile(table, table.name))
+    for entry in root.entries:
+        for row in as_sequence(entry.value, f"'{entry.key.text}'").items:
+            yield from _calls(ops, entry.key.text, row)
+
+
+def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]]:
+    fields = Fields.of(row, "a call", ("op", "call", "dtypes", "torch"))
+    name = fields.need_scalar("op")
+    if name.text not in ops.ops:
+        raise SpecError.at(name.position, f"There is no operator '{name.text}'.")
+    op = ops.ops[name.text]
+    test = load_case(fields.need("call"), op.args, {kernel.name: kernel for kernel in op.kernels})
+    dtypes, torch = fields.get("dtypes"), fields.get("torch")
+    wanted: tuple[DType, ...] = FLOATS
+    if dtypes is not None:
+        wanted = tuple(
+            as_word(item, DType, "DType") for item in as_sequence(dtypes, "dtypes").items
+        )
+    for dtype in wanted:
+        fitting = (v for v in op.variants if (v.dtype, v.storage) == (dtype, Storage.BUFFER))
+        runs = (run_of(op, case_name(op, test.args), test, variant) for variant in fitting)
+        run = next((run for run in runs if run is not None), None)
+        if run is None:
+            raise SpecError.at(test.position, f"No kernel of {op.name} computes this in {dtype}.")
+        yield _case(group, run, op.name if torch is None else str(torch))
+
+
+def _case(group: str, run: Run, torch: str) -> tuple[GpuCall, Case]:
+    built = build_graph(
+        run, Arrays({name: _empty(run, name) for name in run.dtypes}, _results(run))
+    )
+    node = built.graph.nodes[-1]
+    args = dict(zip((arg.name for arg in run.op.args), node.args, strict=True))
+    call = GpuCall(
+        id=f"{run.op.name}/{run.case}/{run.variant.dtype}",
+        group=group,
+        dtype=str(run.variant.dtype),
+        multiply_adds=multiply_adds(node, args),
+        bytes=moved_bytes(node, args),
+        torch=torch,
+        args=[_in_words(value) for value in run.test.args.values()],
+    )
+    return call, _timed_case(call, run, made_up(built.graph))
+
+
+def _timed_case(call: GpuCall, run: Run, graph: Graph) -> Case:
+    """Without inputs, which the program makes up, and of whatever kernel the rule takes."""
+    return Case(
+        id=call.id,
+        op=run.op.name,
+        variant=None,
+        kernel=None,
+        storage=Storage.BUFFER,
+        graph=graph_file.to_bytes(graph),
+        inputs=(),
+        expected=(),
+        tolerances=(),
+    )
+
+
+def _empty(run: Run, name: str) -> tuple[NamedArray, ...]:
+    """Arrays of the argument's shapes that take no memory."""
+    arg = next(arg for arg in run.op.args if arg.name == name)
+    return tuple(
+        _array(item, run.dtypes[name], tensor.shape) for item, tensor in items_of(run, arg)
+    )
+
+
+def _results(run: Run) -> tuple[NamedArray, ...]:
+    return tuple(
+        _array(output.name, tensor.dtype, tensor.shape)
+        for output, tensor in zip(run.op.outputs, run.outputs, strict=True)
+    )
+
+
+def _array(name: str, dtype: DType, shape: tuple[int, ...]) -> NamedArray:
+    return NamedArray(name, dtype, np.broadcast_to(np.zeros((), dtype.numpy), shape))
+
+
+def _in_words(value: object) -> Any:
+    """As JSON: a tensor is {"shape": …}."""
+    if isinstance(value, TensorCase):
+        return {"shape": list(value.shape)}
+    if isinstance(value, tuple):
+        return [_in_words(item) for item in value]
+    return cast(Any, value)

@@ -1,0 +1,28 @@
+"""The networks that are timed on GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network of torchvision's, 224 x 224, and how many images it takes at once."""
+
+    name: str
+    batch: int
+    dtypes: tuple[str, ...] = ("f32", "f16")
+
+
+NETWORKS = (
+    Network("mobilenet_v2", 1),
+    Network("squeezenet1_1", 1),
+    Network("efficientnet_b0", 1),
+    Network("resnet18", 1),
+    Network("resnet50", 1),
+    Network("convnext_tiny", 1),
+    Network("vit_b_16", 1),
+    Network("mobilenet_v2", 32),
+    Network("resnet50", 32),
+    Network("vit_b_16", 32),
+)

@@ -1,0 +1,165 @@
+"""docs/gpus.md and its pictures, from benchmarks/results/gpu-*.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.plot import Bars, chart
+from benchmarks.tables import figure, milliseconds, percent, table, times
+
+Results = Mapping[str, Any]
+
+INTRODUCTION = """\
+# GPUs
+
+    ./dev bench gpu                    # on this machine
+    ./dev bundle                       # a folder for another one: Python there, and nothing else
+    python3 bench.py --out FILE.json   # there; the file goes to benchmarks/results/gpu-NAME.json
+
+How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
+is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
+the least of several processes; calls are GPU time by timestamps, PyTorch's by events around CUDA
+graphs. Weights are numbers made up on the device, inputs stay where they are: what small calls read
+may come from caches. A product is measured by its multiply-adds, two operations each, against
+arithmetic of f32 in registers, which matrix units exceed; another call by the bytes of its operands
+and results, each once, against a copy of tensors beyond any cache. Which device ran which of the
+operators' tests: [devices](devices.md).
+"""
+CEILINGS = (
+    ("write", "memory written", 1e-9, "GB/s"),
+    ("read", "memory read", 1e-9, "GB/s"),
+    ("copy", "memory copied, read and written", 1e-9, "GB/s"),
+    ("cached_read", "cached reads", 1e-9, "GB/s"),
+    ("shared_read", "shared memory read", 1e-9, "GB/s"),
+    ("multiply_add", "f32 arithmetic", 1e-9, "GFLOP/s"),
+    ("dispatch_ns", "a dispatch that waits for another", 1e-3, "us"),
+)
+
+
+def read_results(folder: Path) -> dict[str, Results]:
+    """By name, the results of bench.py that there are."""
+    return {
+        path.stem.removeprefix("gpu-"): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("gpu-*.json"))
+    }
+
+
+def files(found: Mapping[str, Results]) -> dict[str, str]:
+    """What follows from the results: texts by path below the repository."""
+    made = {}
+    sections = [INTRODUCTION]
+    for name, results in found.items():
+        made[f"docs/gpus-{name}.svg"] = draw(results)
+        sections.append(section(name, results))
+    made["docs/gpus.md"] = "\n".join(sections)
+    return made
+
+
+def section(name: str, results: Results) -> str:
+    """A device's."""
+    ceilings, torch = results["ceilings"], results["torch"]
+    peer = (
+        f"PyTorch {torch['version']}" if "version" in torch else f"no PyTorch: {torch['missing']}"
+    )
+    groups = dict.fromkeys(call["group"] for call in results["calls"])
+    parts = [
+        f"## {ceilings['device']}\n\n{ceilings['driver']}, {results['date']}, the least of "
+        f"{results['times']} processes; {peer}.\n\n![Share of the ceiling](gpus-{name}.svg)\n",
+        ceilings_table(ceilings),
+        *(f"### {group.capitalize()}\n\n{calls_table(results, group)}" for group in groups),
+        f"### Networks\n\n{networks_table(results)}",
+    ]
+    return "\n".join(parts)
+
+
+def ceilings_table(ceilings: Mapping[str, Any]) -> str:
+    """What the device does at most."""
+    rows = ((words, figure(ceilings[key] * unit), name) for key, words, unit, name in CEILINGS)
+    return table(("at most", "", "unit"), rows)
+
+
+def share(call: Mapping[str, Any], seconds: float, ceilings: Mapping[str, Any]) -> float:
+    """What part of the ceiling a call of that time reaches."""
+    if is_of_arithmetic(call):
+        return float(2 * call["multiply_adds"] / seconds / ceilings["multiply_add"])
+    return float(call["bytes"] / seconds / ceilings["copy"])
+
+
+def is_of_arithmetic(call: Mapping[str, Any]) -> bool:
+    """Rather than of memory: a row times a matrix reads much and computes little."""
+    return bool(call["multiply_adds"]) and call["group"] != "rows"
+
+
+def calls_table(results: Results, group: str) -> str:
+    """A row for each of a group's calls."""
+    titles = ("call", "us", "rate", "of ceiling", "PyTorch us", "÷ Spirloom", "kernels")
+    return table(
+        titles, (row(results, call) for call in results["calls"] if call["group"] == group)
+    )
+
+
+def row(results: Results, call: Mapping[str, Any]) -> Sequence[str]:
+    """The cells of a call."""
+    found = results["call_times"][call["id"]]
+    seconds = found["seconds"]
+    rate = 2e-12 * call["multiply_adds"] / seconds, "TFLOP/s"
+    if not is_of_arithmetic(call):
+        rate = 1e-12 * call["bytes"] / seconds, "TB/s"
+    peer = results["torch"].get("calls", {}).get(call["id"])
+    return (
+        in_words(call),
+        figure(seconds * 1e6),
+        f"{figure(rate[0])} {rate[1]}",
+        percent(share(call, seconds, results["ceilings"])),
+        "" if peer is None else figure(peer * 1e6),
+        "" if peer is None else times(peer / seconds),
+        found["kernels"],
+    )
+
+
+def in_words(call: Mapping[str, Any]) -> str:
+    """`mm 512 x 512, 512 x 512 f16`."""
+    operator, arguments, _ = call["id"].split("/")
+    name = operator.split(".")[1].lstrip("_")
+    return f"{name} {arguments.replace('_', ' ')} {call['dtype']}"
+
+
+def networks_table(results: Results) -> str:
+    """A row for each network."""
+    peers = results["torch"].get("networks", {})
+    titles = (
+        "network",
+        "images",
+        "dtype",
+        "ms",
+        "GPU ms",
+        "dispatches",
+        "PyTorch ms",
+        "÷ Spirloom",
+    )
+    rows = []
+    for name, found in results["network_times"].items():
+        peer = peers.get(name)
+        rows.append((
+            *name.rsplit("-", 2),
+            milliseconds(found["seconds"]),
+            milliseconds(results["network_gpu_times"][name]["seconds"]),
+            str(found["dispatches"]),
+            "" if peer is None else milliseconds(peer),
+            "" if peer is None else times(peer / found["seconds"]),
+        ))  # fmt: skip
+    return table(titles, rows)
+
+
+def draw(results: Results) -> str:
+    """Shares of the ceilings, by call."""
+    rows = []
+    for call in results["calls"]:
+        series = 0 if is_of_arithmetic(call) else 1
+        seconds = results["call_times"][call["id"]]["seconds"]
+        rows.append(Bars(in_words(call), {series: share(call, seconds, results["ceilings"]) * 100}))
+    series_names = ("of multiply-adds", "of a copy")
+    return chart(f"{results['ceilings']['device']}: share of the ceiling", series_names, rows, "%")

@@ -1,0 +1,132 @@
+"""Times calls and networks in PyTorch on CUDA, as graphs; prints one JSON object.
+
+    python3 torch_cuda.py calls.json [--times 3] [NETWORK-BATCH-DTYPE …]
+
+A call is PyTorch's operator of that name on arguments of those shapes, GPU time by events. A
+network is torchvision's, batch norms folded, in the better of two layouts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+CALLS_IN_GRAPH = 10
+DTYPES = {"f32": torch.float32, "f16": torch.float16}
+
+
+def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
+    """The least time of one call among replays of a graph of some of them."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(calls):
+            run()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    found: list[float] = []
+    for _ in range(10 * times):
+        start.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        found.append(start.elapsed_time(end) / 1e3 / calls)
+    return min(found)
+
+
+def operator(name: str) -> Any:
+    """`aten.add.Tensor`, or the default overload of `aten.mm`."""
+    namespace, packet, *overload = name.split(".")
+    return getattr(getattr(getattr(torch.ops, namespace), packet), *(overload or ["default"]))
+
+
+def call_seconds(call: dict[str, Any], times: int) -> float:
+    function = operator(call["torch"])
+    dtype = DTYPES[call["dtype"]]
+    values = [_value(arg, dtype) for arg in call["args"]]
+    # What Spirloom's operators take beyond PyTorch's stands behind.
+    schema = function._schema.arguments
+    positional = [v for v, arg in zip(values, schema, strict=False) if not arg.kwarg_only]
+    named = {
+        arg.name: v
+        for v, arg in zip(values, schema, strict=False)
+        if arg.kwarg_only and v is not None
+    }
+    if "scale" in named and not named["scale"]:
+        del named["scale"]
+    return seconds(lambda: function(*positional, **named), CALLS_IN_GRAPH, times)
+
+
+def _value(arg: Any, dtype: torch.dtype) -> Any:
+    if isinstance(arg, dict):
+        return torch.randn(arg["shape"], dtype=dtype, device="cuda")
+    return arg
+
+
+def network_seconds(name: str, times: int) -> float:
+    import torchvision
+
+    network, batch, dtype = name.rsplit("-", 2)
+    found = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        model = torchvision.models.get_model(network).eval()
+        model = _folded(model).to("cuda", DTYPES[dtype], memory_format=layout)
+        image = torch.randn(int(batch), 3, 224, 224, dtype=DTYPES[dtype], device="cuda")
+        image = image.to(memory_format=layout)
+        found.append(seconds(partial(model, image), 1, times))
+    return min(found)
+
+
+def _folded(model: Any) -> Any:
+    from torch.fx.experimental.optimization import fuse
+
+    try:
+        return fuse(model)
+    except Exception:  # what cannot be traced has no batch norm to fold
+        return model
+
+
+def all_seconds(measured: dict[str, Callable[[], float]]) -> dict[str, float]:
+    """Of what this PyTorch can run; what it cannot is told on stderr."""
+    found = {}
+    for name, measure in measured.items():
+        try:
+            found[name] = measure()
+        except (AttributeError, RuntimeError, ValueError) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("calls", type=Path)
+    parser.add_argument("networks", nargs="*")
+    parser.add_argument("--times", type=int, default=3)
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("this PyTorch has no CUDA device")
+    calls = json.loads(arguments.calls.read_text(encoding="utf-8"))
+    networks, times = arguments.networks, arguments.times
+    with torch.inference_mode():
+        found = {
+            "version": torch.__version__,
+            "device": torch.cuda.get_device_name(),
+            "calls": all_seconds({c["id"]: partial(call_seconds, c, times) for c in calls}),
+            "networks": all_seconds({n: partial(network_seconds, n, times) for n in networks}),
+        }
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

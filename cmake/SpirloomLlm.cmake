@@ -1,0 +1,35 @@
+# What language models take beside the runtime. SPIRLOOM_LLM is true where all of it is there: unlike
+# other libraries these may be missing, as the runtime does without.
+#
+# Targets made available: PCRE2::8Bit utf8proc::utf8proc.
+include_guard(GLOBAL)
+
+# spirloom_find_optional_library(TARGET HEADER LIBRARY PACKAGE): an imported target, or a message
+# that names the Debian package.
+function(spirloom_find_optional_library target header library package)
+  if(ARGN)
+    message(FATAL_ERROR "spirloom_find_optional_library: unexpected arguments: ${ARGN}")
+  endif()
+  if(TARGET ${target})
+    return()
+  endif()
+  cmake_path(GET header STEM stem)
+  find_path(SPIRLOOM_${stem}_INCLUDE ${header})
+  find_library(SPIRLOOM_${stem}_LIBRARY ${library})
+  mark_as_advanced(SPIRLOOM_${stem}_INCLUDE SPIRLOOM_${stem}_LIBRARY)
+  if(NOT SPIRLOOM_${stem}_INCLUDE OR NOT SPIRLOOM_${stem}_LIBRARY)
+    message(STATUS "spirloom-llm is not built: ${header} was not found. On Debian and Ubuntu: "
+                   "apt-get install ${package}")
+    return()
+  endif()
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} INTERFACE "${SPIRLOOM_${stem}_INCLUDE}")
+  target_link_libraries(${target} INTERFACE "${SPIRLOOM_${stem}_LIBRARY}")
+endfunction()
+
+spirloom_find_optional_library(PCRE2::8Bit pcre2.h pcre2-8 libpcre2-dev)
+spirloom_find_optional_library(utf8proc::utf8proc utf8proc.h utf8proc libutf8proc-dev)
+set(SPIRLOOM_LLM FALSE)
+if(TARGET PCRE2::8Bit AND TARGET utf8proc::utf8proc)
+  set(SPIRLOOM_LLM TRUE)
+endif()

@@ -1,0 +1,221 @@
+#include "compiler/cooperative_matrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <spirv/unified1/spirv.hpp>
+#include <string>
+#include <utility>
+
+#include "compiler/capabilities.h"
+#include "compiler/spirv_index.h"
+#include "runtime/pack/pack_format.h"
+
+namespace spirloom::compiler {
+namespace {
+
+// Of SPV_KHR_cooperative_matrix, which these SPIR-V headers do not name.
+constexpr uint16_t kOpType = 4456;
+constexpr uint16_t kOpLoad = 4457;
+constexpr uint16_t kOpStore = 4458;
+constexpr uint16_t kOpMulAdd = 4459;
+constexpr uint16_t kOpLength = 4460;
+constexpr uint32_t kUses = 3;  // left factor, right factor, sum
+constexpr std::array<const char*, kUses> kUseNames = {"left factor", "right factor", "sum"};
+// Layouts are numbers of the same small range: the constants of the uses serve them too.
+constexpr uint32_t kRowMajor = 0;
+constexpr uint32_t kColumnMajor = 1;
+
+Status Invalid(std::string message) { return Status(StatusCode::kInvalidFile, std::move(message)); }
+
+// Of a matrix type: its elements' bits, rows and columns, e.g. "f16 16 x 8".
+std::string ShapeText(const SpirvIndex& index, const Instruction& type) {
+  return "f" + std::to_string(index.Definition(type.Word(2)).Word(2)) + " " +
+         std::to_string(index.ConstantValue(type.Word(4))) + " x " +
+         std::to_string(index.ConstantValue(type.Word(5)));
+}
+
+class Rewriter {
+ public:
+  Rewriter(std::span<const uint32_t> words, const SpirvIndex& index)
+      : index_(index), next_id_(words[3]) {
+    out_.assign(words.begin(), words.begin() + 5);
+    WalkSpirv(words, [this](const Instruction& in) {
+      Note(in);
+      return true;
+    });
+  }
+
+  Result<std::vector<uint32_t>> Run(std::span<const uint32_t> words) && {
+    SPIRLOOM_TRY(InferUses());
+    for (uint32_t& id : small_) id = next_id_++;
+    Status status;
+    WalkSpirv(words, [&](const Instruction& in) {
+      status = Rewrite(in);
+      return status.ok();
+    });
+    SPIRLOOM_TRY(status);
+    out_[3] = next_id_;
+    return std::move(out_);
+  }
+
+ private:
+  void Note(const Instruction& in) {
+    if (in.opcode == spv::OpTypeCooperativeMatrixNV) {
+      types_.emplace(in.Word(1), in);
+      sizes_.insert({in.Word(4), in.Word(5)});
+    }
+    if (in.opcode == spv::OpConstantTrue || in.opcode == spv::OpConstantFalse)
+      bools_[in.Word(2)] = in.opcode == spv::OpConstantTrue;
+    // Whatever gives a matrix has its type in word 1 and its id in word 2.
+    if (in.words.size() > 2 && types_.contains(in.Word(1))) type_of_[in.Word(2)] = in.Word(1);
+    if (in.opcode == spv::OpCooperativeMatrixMulAddNV) products_.push_back(in);
+  }
+
+  Status InferUses() {
+    for (const Instruction& product : products_) {
+      for (uint32_t use = 0; use < kUses; ++use)
+        SPIRLOOM_TRY(SetUse(type_of_[product.Word(3 + use)], use));
+      SPIRLOOM_TRY(SetUse(product.Word(1), kUses - 1));
+    }
+    for (const auto& [id, type] : types_) {
+      if (uses_.contains(id)) continue;
+      return Invalid("No multiply-add takes the cooperative matrices of " +
+                     ShapeText(index_, type) + ", so that it is open what they are for.");
+    }
+    return {};
+  }
+
+  Status SetUse(uint32_t type_id, uint32_t use) {
+    const Instruction& type = types_.at(type_id);
+    const auto [known, added] = uses_.emplace(type_id, use);
+    if (known->second != use) {
+      return Invalid("Cooperative matrices of one type (" + ShapeText(index_, type) + ") are " +
+                     kUseNames[known->second] + " and " + kUseNames[use] +
+                     ". Let their sizes be different constants (lib/matrix.glsl.j2).");
+    }
+    const uint32_t bits = use == kUses - 1 ? 32 : 16;
+    const Instruction scalar = index_.Definition(type.Word(2));
+    const bool known_shape = index_.ConstantValue(type.Word(4)) == pack::kMatrixSide &&
+                             index_.ConstantValue(type.Word(5)) == pack::kMatrixSide;
+    const bool subgroup = index_.ConstantValue(type.Word(3)) == spv::ScopeSubgroup;
+    if (scalar.opcode == spv::OpTypeFloat && scalar.Word(2) == bits && known_shape && subgroup)
+      return {};
+    return Invalid(std::string("The shader has cooperative matrices of ") +
+                   ShapeText(index_, type) + " as " + kUseNames[use] +
+                   "; `needs: [cooperative_matrix]` stands for f" + std::to_string(bits) + " " +
+                   std::to_string(pack::kMatrixSide) + " x " + std::to_string(pack::kMatrixSide) +
+                   " of a subgroup.");
+  }
+
+  void Emit(uint16_t opcode, std::initializer_list<uint32_t> operands,
+            std::span<const uint32_t> rest = {}) {
+    const auto length = static_cast<uint32_t>(1 + operands.size() + rest.size());
+    out_.push_back(length << 16 | opcode);
+    out_.insert(out_.end(), operands);
+    out_.insert(out_.end(), rest.begin(), rest.end());
+  }
+
+  void Copy(const Instruction& in, std::optional<uint16_t> opcode = std::nullopt) {
+    Emit(opcode.value_or(in.opcode), {}, in.words.subspan(1));
+  }
+
+  void EmitExtension() {
+    constexpr std::string_view kName = "SPV_KHR_cooperative_matrix";
+    std::array<uint32_t, kName.size() / 4 + 1> words{};
+    for (size_t i = 0; i < kName.size(); ++i)
+      words[i / 4] |= static_cast<uint32_t>(kName[i]) << (8 * (i % 4));
+    Emit(spv::OpExtension, {}, words);
+  }
+
+  // The id of the layout that NV states as a flag, constant true for columns.
+  Result<uint32_t> Layout(uint32_t column_major) const {
+    const auto found = bools_.find(column_major);
+    if (found == bools_.end()) {
+      return Invalid(
+          "Whether a cooperative matrix lies in columns must be true or false, no expression.");
+    }
+    return small_[found->second ? kColumnMajor : kRowMajor];
+  }
+
+  Status Rewrite(const Instruction& in);
+
+  const SpirvIndex& index_;
+  uint32_t next_id_;
+  std::vector<uint32_t> out_;
+  std::map<uint32_t, Instruction> types_;  // of matrices
+  std::map<uint32_t, uint32_t> type_of_;   // of ids
+  std::map<uint32_t, uint32_t> uses_;      // of types
+  std::map<uint32_t, bool> bools_;         // constants
+  std::set<uint32_t> sizes_;               // constants that types have as rows and columns
+  std::vector<Instruction> products_;
+  std::array<uint32_t, kUses> small_{};  // ids of the numbers 0, 1, 2
+  bool small_written_ = false;
+};
+
+Status Rewriter::Rewrite(const Instruction& in) {
+  switch (in.opcode) {
+    case spv::OpCapability:
+      if (in.Word(1) != spv::CapabilityCooperativeMatrixNV) break;
+      Emit(spv::OpCapability, {kCooperativeMatrixKhr});
+      return {};
+    case spv::OpExtension:
+      if (in.String(1) != "SPV_NV_cooperative_matrix") break;
+      EmitExtension();
+      return {};
+    case spv::OpDecorate:
+      if (in.Word(2) == spv::DecorationSpecId && sizes_.contains(in.Word(1))) return {};
+      break;
+    case spv::OpSpecConstant:
+      if (!sizes_.contains(in.Word(2))) break;
+      Copy(in, spv::OpConstant);
+      return {};
+    case spv::OpTypeInt:
+      Copy(in);
+      if (small_written_ || in.Word(2) != 32 || in.Word(3) != 0) return {};
+      small_written_ = true;
+      for (uint32_t i = 0; i < kUses; ++i) Emit(spv::OpConstant, {in.Word(1), small_[i], i});
+      return {};
+    case spv::OpTypeCooperativeMatrixNV:
+      Emit(kOpType, {in.Word(1), in.Word(2), in.Word(3), in.Word(4), in.Word(5),
+                     small_[uses_.at(in.Word(1))]});
+      return {};
+    case spv::OpCooperativeMatrixLoadNV: {
+      SPIRLOOM_TRY_ASSIGN(const uint32_t layout, Layout(in.Word(5)));
+      Emit(kOpLoad, {in.Word(1), in.Word(2), in.Word(3), layout, in.Word(4)}, in.words.subspan(6));
+      return {};
+    }
+    case spv::OpCooperativeMatrixStoreNV: {
+      SPIRLOOM_TRY_ASSIGN(const uint32_t layout, Layout(in.Word(4)));
+      Emit(kOpStore, {in.Word(1), in.Word(2), layout, in.Word(3)}, in.words.subspan(5));
+      return {};
+    }
+    case spv::OpCooperativeMatrixMulAddNV:
+      Copy(in, kOpMulAdd);
+      return {};
+    case spv::OpCooperativeMatrixLengthNV:
+      Copy(in, kOpLength);
+      return {};
+    default:
+      break;
+  }
+  Copy(in);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<uint32_t>> WithKhrMatrices(std::span<const uint32_t> words) {
+  const std::optional<SpirvIndex> index = SpirvIndex::Create(words);
+  if (!index) return Invalid("The module is not well-formed SPIR-V.");
+  if (std::ranges::find(index->capabilities(), spv::CapabilityCooperativeMatrixNV) ==
+      index->capabilities().end()) {
+    return std::vector<uint32_t>(words.begin(), words.end());
+  }
+  return Rewriter(words, *index).Run(words);
+}
+
+}  // namespace spirloom::compiler

@@ -1,0 +1,115 @@
+"""spirloom compare: how far the outputs of one graph are from another's."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spirloom.devtools.compare import Comparison
+    from spirloom.devtools.differences import Difference
+
+EPILOG = """\
+examples:
+  spirloom compare net.slg half.slg --random
+  spirloom compare net.slg int4.slg --input x=x.npy --layers
+  spirloom compare net.slg int4.slg --random --json | jq '.outputs[].sqnr_db'
+
+The first graph counts as exact. `max abs` is the greatest difference, `relative` the norm of the
+differences by that of the values, SQNR 10 log10(sum of squares / sum of squared differences).
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "compare",
+        help="say how far the outputs of one graph are from another's",
+        description="Runs two graphs on the same inputs and prints for each output how far the "
+        "second one's is from the first one's: what --fp16 or --quantize costs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("a", type=Path, metavar="A.slg", help="what counts as exact")
+    parser.add_argument("b", type=Path, metavar="B.slg", help="what is compared with it")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="the value of one"
+    )
+    parser.add_argument(
+        "--random", action="store_true", help="random numbers for the inputs that are not given"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of these (default: %(default)s)")
+    parser.add_argument("--method", default="", metavar="NAME", help="of files with several")
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="also what both graphs compute within, where name and shape are the same",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON; null: infinite or none")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the differences."""
+    from spirloom.commands.model_options import fixed_of
+    from spirloom.devtools.compare import compare
+
+    found = compare(
+        arguments.a,
+        arguments.b,
+        fixed_of(arguments.input),
+        seed=arguments.seed if arguments.random else None,
+        method=arguments.method,
+        layers=arguments.layers,
+    )
+    print(json.dumps(_described(found), indent=2) if arguments.json else to_text(found))
+    return 0
+
+
+def to_text(found: Comparison) -> str:
+    """A table, intermediate tensors first."""
+    from spirloom.text import shown
+
+    rows = [("tensor", "max abs", "relative", "SQNR dB", "cosine")]
+    rows += [(shown(each.name), *_figures(each)) for each in (*found.layers, *found.outputs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_line(row, widths) for row in rows)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(row, widths, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)])
+
+
+def _figures(each: Difference) -> tuple[str, str, str, str]:
+    return (
+        f"{each.greatest:.2e}",
+        f"{each.relative:.2e}",
+        f"{each.sqnr:.1f}",
+        f"{each.cosine:.7f}",
+    )
+
+
+def _described(found: Comparison) -> dict[str, object]:
+    return {
+        kind: [
+            {
+                "name": each.name,
+                "max_abs": _number(each.greatest),
+                "relative": _number(each.relative),
+                "sqnr_db": _number(each.sqnr),
+                "cosine": _number(each.cosine),
+            }
+            for each in rows
+        ]
+        for kind, rows in (("layers", found.layers), ("outputs", found.outputs))
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no infinities."""
+    return value if math.isfinite(value) else None

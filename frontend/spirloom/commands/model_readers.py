@@ -1,0 +1,125 @@
+"""What reads a model of each format, with what the command line says of it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spirloom.commands.language_models import import_folder, import_gguf
+from spirloom.commands.model_options import (
+    archive_options,
+    fixed_of,
+    quantisation_of,
+    shapes_of,
+    symbols_of,
+)
+
+if TYPE_CHECKING:
+    from spirloom.ir import Graph, Storage
+    from spirloom.ops import OpLibrary
+    from spirloom.progress import Report
+
+Reader = Callable[..., "Graph | list[Graph]"]
+
+
+def reader_of(model: Path) -> Reader:
+    """What imports a file, by what the file holds."""
+    from spirloom.gguf import is_gguf
+    from spirloom.pte.file import is_program
+    from spirloom.torch.archive import is_archive
+
+    if model.is_dir():
+        return import_folder
+    if is_gguf(model):
+        return import_gguf
+    if is_program(model):
+        return import_program
+    return import_archive if is_archive(model) else import_onnx
+
+
+def import_onnx(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> Graph:
+    """The graph of an ONNX model."""
+    from spirloom.onnx.growing import grow_in_place
+    from spirloom.onnx.importer import import_model
+    from spirloom.onnx.states import hold_states, pairs_of, refuse_fixed
+    from spirloom.passes import optimize
+    from spirloom.varying.generalize import generalize
+
+    shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
+
+    growing: dict[str, str] = {}
+
+    def make(sizes: Mapping[str, int]) -> Graph:
+        sized = replace(shapes, dims={**shapes.dims, **sizes})
+        graph = import_model(
+            arguments.model,
+            library,
+            sized,
+            fixed,
+            arguments.float64_as_float32,
+            max(arguments.constants_limit, 0) << 20,
+            report,
+        )
+        growing.update(hold_states(graph, pairs_of(arguments.state, graph)))
+        if not symbols:
+            refuse_fixed(graph, growing)
+        optimize(graph, library, arguments.fp16, skipped, report, quantisation_of(arguments))
+        for tensor in graph.tensors():
+            tensor.storage = storage
+        return graph
+
+    symbols = symbols_of(arguments)
+    if not symbols:
+        return make({})
+    return grow_in_place(generalize(make, symbols, library), growing, library)
+
+
+def import_archive(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> Graph:
+    """The graph of an archive of torch.export.save."""
+    from spirloom.torch.archived import read_archive
+    from spirloom.torch.build import build
+
+    options = replace(
+        archive_options(arguments),
+        fp16=arguments.fp16,
+        skip=skipped,
+        strip=arguments.strip,
+        quantize=quantisation_of(arguments),
+    )
+    return build(read_archive(arguments.model), library, options, storage, report)
+
+
+def import_program(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> Graph:
+    """The graph of a program of ExecuTorch."""
+    from spirloom.pte.file import ProgramFile
+    from spirloom.pte.importer import import_method
+
+    options = replace(
+        archive_options(arguments),
+        fp16=arguments.fp16,
+        skip=skipped,
+        quantize=quantisation_of(arguments),
+    )
+    file = ProgramFile(arguments.model)
+    return import_method(file, library, options, arguments.method, storage, report)

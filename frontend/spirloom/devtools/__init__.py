@@ -1,0 +1,1 @@
+"""What looks into models that exist: how far apart two of them are."""

@@ -1,0 +1,265 @@
+"""A step of the Llama family as a graph: some tokens in, the next one out, caches as states."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spirloom.builder import Builder
+from spirloom.errors import ImportFailure
+from spirloom.family.config import Config
+from spirloom.family.weights import Matrix, Weights
+from spirloom.ir import DType, Graph, State, Tensor
+from spirloom.ops import OpLibrary
+
+# From how many rows of a cache on, and in how many, a single query looks at parts of it.
+PART = 256
+_PARTED = 4 * PART
+
+
+class Step:
+    """Builds one graph: of `count` tokens that are an input, or, with 0, of the one in a state.
+
+    States: `keys.N` and `values.N` of each layer, [1, context, head, column]; `position`, of the
+    next token; `token`, that one; `tokens`, those chosen so far, each at its position;
+    `temperature`, `top_k`, `top_p` and `seed`, how they are chosen: unless set, greedily.
+    """
+
+    def __init__(
+        self, config: Config, weights: Weights, library: OpLibrary, context: int, count: int
+    ) -> None:
+        self._config = config
+        self._weights = weights
+        self._context = context
+        self._graph = Graph()
+        self._build = Builder(library, self._graph)
+        self._count = max(count, 1)
+        self._given = count > 0
+        self._position = self._state("position", DType.I32, (1,)).tensor
+
+    def graph(self) -> Graph:
+        """The outputs are the last token's scores, as float32."""
+        token = self._state("token", DType.I32, (1,))
+        chosen = self._state("tokens", DType.I32, (self._context,))
+        tokens = self._tokens(token.tensor)
+        x = self._picked("model.embed_tokens.weight", tokens)
+        for layer in range(self._config.layers):
+            x = self._layer(x, layer)
+        if self._given:
+            last = self._call("last", "aten.select.int", x=x, dim=1, index=-1)
+        else:
+            last = self._view(x, (1, self._config.hidden))
+        last = self._norm(last, "model.norm.weight")
+        head = "model.embed_tokens.weight" if self._config.tied else "lm_head.weight"
+        (scores,) = self._linears("lm_head", last, {head: self._config.vocabulary})
+        if scores.dtype is not DType.F32:
+            scores = self._call("logits", "aten._to_copy", x=scores, dtype="f32")
+        scores.name = "logits"
+        self._graph.outputs = [scores]
+        self._graph.states[0].update = self._advanced()
+        token.update = self._sampled(scores)
+        chosen.update = self._call(
+            "tokens",
+            "spirloom.cache_update",
+            cache=chosen.tensor,
+            src=token.update,
+            positions=self._graph.states[0].update,
+            dim=0,
+        )
+        return self._graph
+
+    def _sampled(self, scores: Tensor) -> Tensor:
+        """The token of the position that these have led to."""
+        how = {
+            "temperature": self._kept("temperature", DType.F32, 0.0),
+            "top_k": self._kept("top_k", DType.I32, 0),
+            "top_p": self._kept("top_p", DType.F32, 1.0),
+            "seed": self._kept("seed", DType.I32, 0),
+        }
+        place = self._graph.states[0].update
+        return self._call("sample", "spirloom.sample_token", scores=scores, position=place, **how)
+
+    def _kept(self, name: str, dtype: DType, initial: float) -> Tensor:
+        """A state of one number, which runs leave alone."""
+        state = self._state(name, dtype, (1,))
+        state.initial = np.array([initial], dtype.numpy)
+        return state.tensor
+
+    def _tokens(self, token: Tensor) -> Tensor:
+        if not self._given:
+            return self._view(token, (1, 1))
+        prompt = Tensor("prompt", DType.I32, (1, self._count))
+        self._graph.inputs = [prompt]
+        return prompt
+
+    def _advanced(self) -> Tensor:
+        """The position after these tokens: of a table of counts, as ints alone may vary in size."""
+        counts = self._weights.made(
+            "counts", DType.I32, lambda: np.arange(1, self._context + 1, dtype=np.int32)
+        )
+        self._build.name = "position"
+        count = self._build.slice(counts, 0, 0, 1)
+        if self._given:
+            count = self._call(
+                "position", "aten.slice.Tensor",
+                x=counts, dim=0, start=self._count - 1, end=self._count,
+            )  # fmt: skip
+        return self._call("position", "aten.add.Tensor", a=self._position, b=count)
+
+    def _layer(self, x: Tensor, layer: int) -> Tensor:
+        c, prefix = self._config, f"model.layers.{layer}"
+        attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
+        h = self._norm(x, f"{prefix}.input_layernorm.weight")
+        q, keys, values = self._cached(self._heads(h, attention), attention, layer)
+        seen = self._attention(attention, q, keys, values)
+        flat = self._view(seen, (1, self._count, c.heads * c.head_size))
+        x = self._last_linear(f"{attention}.o_proj", flat, x)
+        h = self._norm(x, f"{prefix}.post_attention_layernorm.weight")
+        return self._last_linear(f"{mlp}.down_proj", self._gated(h, mlp), x)
+
+    def _heads(self, h: Tensor, attention: str) -> Tensor:
+        """Queries, keys and values, one beside the other."""
+        c = self._config
+        counts = {"q": c.heads, "k": c.cached_heads, "v": c.cached_heads}
+        rows = {f"{attention}.{part}_proj.weight": n * c.head_size for part, n in counts.items()}
+        made = self._linears(f"{attention}.qkv", h, rows)
+        if len(made) == 1:
+            return made[0]
+        return self._call(f"{attention}.qkv", "aten.cat", tensors=made, dim=2)
+
+    def _cached(self, heads: Tensor, name: str, layer: int) -> tuple[Tensor, ...]:
+        """The queries, turned, and the caches with these tokens' rows."""
+        c = self._config
+        shape = (1, self._context, c.cached_heads, c.head_size)
+        dtype = self._weights.dtype
+        states = [self._state(f"{each}.{layer}", dtype, shape) for each in ("keys", "values")]
+        norms: dict[str, Tensor | None] = dict.fromkeys(("query_norm", "key_norm"))
+        if self._weights.has(f"{name}.q_norm.weight"):
+            norms = {
+                norm: self._weights.vectors({f"{name}.{norm[0]}_norm.weight": c.head_size})
+                for norm in norms
+            }
+        self._build.name = f"{name}.rotary_cache"
+        query, *updates = self._build.emit_all(
+            "spirloom.rotary_cache",
+            x=heads,
+            keys=states[0].tensor,
+            values=states[1].tensor,
+            position=self._position,
+            eps=c.eps,
+            **self._angles(),
+            **norms,
+        )
+        for state, update in zip(states, updates, strict=True):
+            state.update = update
+        return query, *updates
+
+    def _gated(self, h: Tensor, mlp: str) -> Tensor:
+        """silu(gate) * up of two products: of one row by one dispatch."""
+        inner = self._config.inner
+        rows = {f"{mlp}.{part}_proj.weight": inner for part in ("gate", "up")}
+        name = f"{mlp}.gate_up"
+        found = self._weights.matrices(name, rows, self._config.hidden)
+        if not self._given and inner % 4 == 0 and len(found) == 1:
+            return self._product("gated_linear", name, h, found[0][1], rows)
+        made = self._linears(name, h, rows)
+        if len(made) == 1:
+            made = [self._build.slice(made[0], 2, i * inner, (i + 1) * inner) for i in range(2)]
+        return self._call(f"{mlp}.act", "spirloom.swiglu", a=made[0], b=made[1])
+
+    def _attention(self, name: str, q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        args = {
+            "query": q,
+            "keys": keys,
+            "values": values,
+            "positions": self._position,
+            "window": self._config.window,
+        }
+        if self._given or self._context < _PARTED:
+            return self._call(name, "spirloom.cached_attention", **args)
+        self._build.name = name
+        parts, tops, sums = self._build.emit_all(
+            "spirloom.cached_attention_parts", **args, part=PART
+        )
+        return self._call(
+            name, "spirloom.join_attention",
+            parts=parts, tops=tops, sums=sums, dtype=str(q.dtype),
+        )  # fmt: skip
+
+    def _angles(self) -> dict[str, Tensor]:
+        return {
+            part: self._weights.made(
+                part,
+                DType.F32,
+                lambda i=i: self._config.angles(self._context)[i],  # type: ignore[misc]
+            )
+            for i, part in enumerate(("cos", "sin"))
+        }
+
+    def _norm(self, x: Tensor, weight: str) -> Tensor:
+        return self._call(
+            weight.removesuffix(".weight"),
+            "aten.rms_norm",
+            x=x,
+            normalized_shape=(x.shape[-1],),
+            weight=self._weights.vectors({weight: x.shape[-1]}),
+            eps=self._config.eps,
+        )
+
+    def _picked(self, name: str, tokens: Tensor) -> Tensor:
+        """The rows of a table that tokens name."""
+        rows = {name: self._config.vocabulary}
+        ((_, table),) = self._weights.matrices("embedding", rows, self._config.hidden)
+        if not table.bits:
+            return self._call("embedding", "aten.embedding", x=table.tensor, index=tokens)
+        args = {**table.arguments, "dtype": str(self._weights.dtype), "by_column": True}
+        if args.pop("zeros") is not None:
+            raise ImportFailure("A table of words with zero points is not supported.")
+        return self._call("embedding", f"spirloom.embedding_q{table.bits}", index=tokens, **args)
+
+    def _last_linear(self, name: str, x: Tensor, addend: Tensor) -> Tensor:
+        """What a part of a layer gives, with the sum of all before."""
+        rows = {f"{name}.weight": self._config.hidden}
+        return self._linears(name, x, rows, addend=addend)[0]
+
+    def _linears(self, node: str, x: Tensor, rows: dict[str, int], **more: Tensor) -> list[Tensor]:
+        """x times the matrices, which have so many rows: of neighbours of one kind at once, one
+        beside the other."""
+        made: list[Tensor] = []
+        names = list(rows)
+        found = self._weights.matrices(node, rows, x.shape[-1])
+        for count, matrix in found:
+            run, names = names[:count], names[count:]
+            name = node if len(found) == 1 else run[0].removesuffix(".weight")
+            of = {each: rows[each] for each in run}
+            made.append(self._product("linear", name, x, matrix, of, **more))
+        return made
+
+    def _product(
+        self, kind: str, node: str, x: Tensor, matrix: Matrix, rows: dict[str, int], **more: Tensor
+    ) -> Tensor:
+        """By the operator of a kind, linear or gated_linear, that takes such a matrix."""
+        operands = {"bias": self._bias(rows), **more}
+        if matrix.bits:
+            op = f"spirloom.{kind}_q{matrix.bits}"
+            return self._call(node, op, x=x, **matrix.arguments, **operands)
+        op = "aten.linear" if kind == "linear" else f"spirloom.{kind}"
+        return self._call(node, op, x=x, weight=matrix.tensor, **operands)
+
+    def _bias(self, rows: dict[str, int]) -> Tensor | None:
+        biases = {name.removesuffix("weight") + "bias": count for name, count in rows.items()}
+        return self._weights.vectors(biases) if any(map(self._weights.has, biases)) else None
+
+    def _view(self, x: Tensor, size: tuple[int, ...]) -> Tensor:
+        known = -int(np.prod(size)) if -1 in size else 1
+        elements = int(np.prod(x.shape))
+        return self._build.view(x, [elements // known if n == -1 else n for n in size])
+
+    def _state(self, name: str, dtype: DType, shape: tuple[int, ...]) -> State:
+        tensor = Tensor(name, dtype, shape)
+        state = State(tensor, tensor)
+        self._graph.states.append(state)
+        return state
+
+    def _call(self, name: str, op: str, **args: object) -> Tensor:
+        self._build.name = name
+        return self._build.emit(op, **args)

@@ -1,0 +1,48 @@
+"""A GGUF file becomes the methods `prefill` and `decode` of one graph file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from spirloom.family import Weights, make_methods
+from spirloom.gguf.config import read_config
+from spirloom.gguf.file import GgufFile
+from spirloom.gguf.tensors import FREQUENCIES, GgufTensors, dequantised, read_tensor
+from spirloom.gguf.vocabulary import attachments_of
+from spirloom.ir import DType, Graph
+from spirloom.ops import OpLibrary
+from spirloom.passes.quantize_weights import Quantisation
+from spirloom.weight_numbers import Numbers
+
+
+def import_gguf(
+    path: Path,
+    *,
+    context: int | None = None,
+    prompt: int | None = None,
+    dtype: DType = DType.F32,
+    quantize: Quantisation | None = None,
+    library: OpLibrary | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Graph]:
+    """The methods that `make_methods` makes. Weights that are floats and caches are of `dtype`,
+    or as `quantize` says; quantised ones keep their numbers where operators have such. `tell` gets
+    a line about those that do not. Vocabulary and chat go along as attachments of the first, as of
+    a folder of Hugging Face. Raises ImportFailure.
+    """
+    file = GgufFile(path)
+    stored = read_tensor(file, FREQUENCIES) if FREQUENCIES in file.tensors else None
+    factors = stored.floats() if isinstance(stored, Numbers) else stored
+    config = read_config(file, factors)
+    for kind, count in dequantised(file).items():
+        tell(
+            f"{count} tensors of type {kind}, whose minima are no whole steps, become {dtype}"
+            + (" before they are rounded." if quantize else "; --quantize makes them small again.")
+        )
+    source = GgufTensors(file, config.head_size if config.family == "llama" else 0)
+    origin = f"a GGUF file of {config.family}"
+    weights = Weights(source, dtype, quantize)
+    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt)
+    methods[0].attachments = attachments_of(file.metadata, tell)
+    return methods

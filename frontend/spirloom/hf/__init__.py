@@ -1,0 +1,7 @@
+"""The way in from folders of Hugging Face: `config.json` and safetensors, by what families are."""
+
+from __future__ import annotations
+
+from spirloom.hf.folder import import_folder
+
+__all__ = ["import_folder"]

@@ -1,0 +1,200 @@
+"""A language model: its two methods, and the text that they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spirloom.hf.language import FACTS, TOKENIZER
+from spirloom.llm.facts import Facts, read_facts
+from spirloom.llm.sampling import Sampling
+from spirloom.llm.text import Streamed, Tokenizer, parse_tokenizer, read_tokenizer
+from spirloom.runtime import load
+from spirloom.runtime.errors import InvalidArgument, InvalidFile
+from spirloom.runtime.runtime import Runtime
+
+# Steps that are submitted together.
+_TOGETHER = 8
+_STATES = ("position", "token", "tokens", *Sampling().states())
+
+
+class LLM:
+    """A graph file with the methods `prefill` and `decode`, as `spirloom import` writes them.
+
+    Makes one text at a time. The tokenizer is that of the file, unless `tokenizer` is one, or the
+    path of a tokenizer.json; it is read when it is needed. One that is given as an object says by
+    itself what a text begins with.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        tokenizer: Tokenizer | str | os.PathLike[str] | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        """Raises SpirloomError."""
+        self._prefill = load(model, runtime, method="prefill")
+        self._decode = load(model, runtime, method="decode", shares=self._prefill)
+        states = {info.name: info for info in self._decode.states.infos}
+        missing = [name for name in _STATES if name not in states]
+        if missing:
+            raise InvalidFile(
+                f"{model} is no language model: it has no state {missing[0]!r}. Make one with "
+                "spirloom import, of a folder of Hugging Face or a GGUF file."
+            )
+        self._name = str(model)
+        self._context = int(states["tokens"].shape[0])
+        symbols = self._prefill.symbols
+        self._chunk = symbols[0].greatest if symbols else 1
+        carried = self._prefill.attachments
+        self._facts = read_facts(carried[FACTS]) if FACTS in carried else Facts()
+        self._given = tokenizer
+        self._tokenizer: Tokenizer | None = None
+
+    @property
+    def context(self) -> int:
+        """How many tokens a prompt and what follows it may be together."""
+        return self._context
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Between text and tokens. Raises SpirloomError if it cannot be read."""
+        if self._tokenizer is None:
+            self._tokenizer = self._found_tokenizer()
+        return self._tokenizer
+
+    def generate(
+        self,
+        prompt: str,
+        *,
+        tokens: int = 64,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        stop: Collection[int] | None = None,
+    ) -> Iterator[str]:
+        """What follows a prompt, in pieces as they come: at most so many tokens, up to the first
+        one of `stop`, by default those that the file says. The other arguments are Sampling's.
+        Raises SpirloomError at once.
+        """
+        sampling = Sampling(temperature, top_k, top_p, seed)
+        numbers = [*self._beginning(), *self.tokenizer.encode(prompt)]
+        return self._text(numbers, tokens, sampling, stop)
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        tokens: int = 64,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        stop: Collection[int] | None = None,
+    ) -> Iterator[str]:
+        """The reply to a conversation, each message a `role` (user, assistant, and first of all
+        system) and a `content`, written as the model's chat template does. Otherwise like
+        generate(); raises Unsupported for a model without a chat.
+        """
+        sampling = Sampling(temperature, top_k, top_p, seed)
+        text = self._facts.conversation(messages)
+        return self._text(self.tokenizer.encode(text), tokens, sampling, stop)
+
+    def generate_tokens(
+        self,
+        prompt: Sequence[int],
+        *,
+        tokens: int = 64,
+        sampling: Sampling | None = None,
+        stop: Collection[int] | None = None,
+    ) -> Iterator[int]:
+        """The same as generate(), of tokens, without a tokenizer."""
+        if tokens < 1:
+            raise InvalidArgument(f"tokens ({tokens}) must be at least 1.")
+        if not prompt:
+            raise InvalidArgument("The prompt is empty; a model continues at least one token.")
+        words = self._prefill.outputs[0].shape[-1]
+        if strange := [token for token in prompt if not 0 <= token < words]:
+            raise InvalidArgument(
+                f"The prompt's token {strange[0]} is none of the model's {words}: is the tokenizer "
+                "that of the model?"
+            )
+        if len(prompt) + tokens > self._context:
+            raise InvalidArgument(
+                f"A prompt of {len(prompt)} tokens and {tokens} more do not fit into the context "
+                f"of {self._context}: ask for fewer, or import the model with a larger --context."
+            )
+        ends = self._facts.eos if stop is None else stop
+        return _until(self._chosen(prompt, tokens, sampling or Sampling()), ends)
+
+    def close(self) -> None:
+        """Lets go of the model and its memory."""
+        self._decode.close()
+        self._prefill.close()
+
+    def _found_tokenizer(self) -> Tokenizer:
+        if isinstance(self._given, str | os.PathLike):
+            return read_tokenizer(Path(self._given))
+        if self._given is not None:
+            return self._given
+        data = self._prefill.attachments.get(TOKENIZER)
+        if data is None:
+            raise InvalidFile(
+                f"{self._name} carries no {TOKENIZER}: import the model from a folder that has "
+                "one, or pass one as tokenizer=."
+            )
+        return parse_tokenizer(data, f"The {TOKENIZER} in {self._name}")
+
+    def _beginning(self) -> list[int]:
+        own = self._given is None or isinstance(self._given, str | os.PathLike)
+        return [self._facts.bos] if own and self._facts.bos is not None else []
+
+    def _text(
+        self,
+        prompt: Sequence[int],
+        tokens: int,
+        sampling: Sampling,
+        stop: Collection[int] | None,
+    ) -> Iterator[str]:
+        found = self.generate_tokens(prompt, tokens=tokens, sampling=sampling, stop=stop)
+        return _spoken(found, Streamed(self.tokenizer))
+
+    def _read(self, prompt: Sequence[int], sampling: Sampling) -> None:
+        """The caches begin anew; the last run chooses the token after the prompt."""
+        self._prefill.reset_states()
+        for name, value in sampling.states().items():
+            self._prefill.states[name] = value
+        for start in range(0, len(prompt), self._chunk):
+            self._prefill(np.array([prompt[start : start + self._chunk]], np.int32))
+
+    def _chosen(self, prompt: Sequence[int], tokens: int, sampling: Sampling) -> Iterator[int]:
+        """The methods choose by themselves: several steps go to the device together."""
+        self._read(prompt, sampling)
+        place, end, known = len(prompt), len(prompt) + tokens, len(prompt) + 1
+        while True:
+            yield from self._decode.states["tokens"][place:known].tolist()
+            if known == end:
+                return
+            steps = min(_TOGETHER, end - known)
+            self._decode.submit_steps(steps).result()
+            place, known = known, known + steps
+
+
+def _until(tokens: Iterator[int], stop: Collection[int]) -> Iterator[int]:
+    for token in tokens:
+        if token in stop:
+            return
+        yield token
+
+
+def _spoken(tokens: Iterator[int], streamed: Streamed) -> Iterator[str]:
+    for token in tokens:
+        if text := streamed.add(token):
+            yield text
+    if text := streamed.rest():
+        yield text

@@ -1,0 +1,116 @@
+"""Matrices of small whole numbers with scales, and the args of operators that take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spirloom.ir import Array, Tensor, constant
+
+# A group that kernels read by whole words.
+_MULTIPLE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A weight: int8 [rows, depth], of which every group of a row's elements has a scale and, where
+    there are zero points, one of these; both are [rows, groups]."""
+
+    values: Array
+    scales: Array
+    zeros: Array | None
+
+    @property
+    def group(self) -> int:
+        """The elements of a group."""
+        groups = max(self.scales.shape[1], 1)
+        return int(self.values.shape[1] // groups)
+
+    @property
+    def bits(self) -> int:
+        """How many a number needs: 4 or 8."""
+        even = self.values.shape[1] % 2 == 0
+        small = even and self.values.size > 0 and self.values.min() >= -8 and self.values.max() <= 7
+        return 4 if small else 8
+
+    def floats(self) -> Array:
+        """The values, float32 [rows, depth]."""
+        rows, depth = self.values.shape
+        groups = self.values.astype(np.float32).reshape(rows, -1, self.group)
+        if self.zeros is not None:
+            groups -= self.zeros[..., None]
+        return (groups * self.scales.astype(np.float32)[..., None]).reshape(rows, depth)
+
+    def arguments(self, name: str) -> dict[str, Tensor | int | None]:
+        """Those of a layer of `bits`."""
+        values = nibbles(self.values) if self.bits == 4 else self.values
+        scales = halves_if_exact(self.scales.T)
+        return {
+            "weight": constant(name, np.ascontiguousarray(values)),
+            "scales": constant(f"{name}.scales", scales),
+            "group": self.group,
+            "zeros": None if self.zeros is None else constant(f"{name}.zeros", self.zeros.T),
+        }
+
+
+def numbers_of(values: Array, scale: Array, zero: Array) -> Numbers | None:
+    """From whole numbers [rows, depth], and scales and zero points for [row blocks, groups].
+
+    None for what no layer takes: ragged groups, numbers or zero points beyond int8.
+    """
+    rows, depth = values.shape
+    blocks, groups = scale.shape
+    if min(rows, depth, blocks, groups) < 1 or rows % blocks or depth % groups:
+        return None
+    if groups > 1 and depth // groups % _MULTIPLE:
+        return None
+    wide, zero = values.astype(np.int32), zero.astype(np.int32)
+    if values.dtype == np.uint8:  # about the middle of what is used
+        middle = 8 if wide.max() <= 15 and zero.max() <= 15 else 128
+        wide, zero = wide - middle, zero - middle
+    if zero.min() < -128 or zero.max() > 127:
+        return None
+    repeats = rows // blocks
+    zeros = np.repeat(zero, repeats, axis=0).astype(np.int8) if zero.any() else None
+    return Numbers(wide.astype(np.int8), np.repeat(scale, repeats, axis=0), zeros)
+
+
+def nibbles(values: Array) -> Array:
+    """Two numbers of -8..7 a byte, the first one in the low half."""
+    halves = (values + 8).astype(np.uint8)
+    return np.asarray(halves[:, 0::2] | halves[:, 1::2] << 4)
+
+
+def halves_if_exact(scales: Array) -> Array:
+    """As float16 where that changes none, else as float32."""
+    wide: Array = np.ascontiguousarray(scales, np.float32)
+    with np.errstate(over="ignore"):
+        half: Array = wide.astype(np.float16)
+    return half if np.array_equal(half.astype(np.float32), wide) else wide
+
+
+def rounded_to_nearest(weight: Array, bits: int, group: int) -> Numbers:
+    """A float matrix in groups of a row, or with `group` 0 in rows.
+
+    The scale takes the element that is farthest from 0 to an end of the range.
+    """
+    rows, depth = weight.shape
+    size = group or depth
+    wide = weight.astype(np.float32).reshape(rows, depth // size, size)
+    farthest = np.take_along_axis(wide, np.abs(wide).argmax(axis=-1)[..., None], axis=-1)
+    scales = farthest / -8 if bits == 4 else np.abs(farthest) / 127
+    scales = halved(scales)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.where(scales == 0, 0, np.rint(wide / scales))
+    values = np.clip(steps, -8 if bits == 4 else -127, 7 if bits == 4 else 127)
+    return Numbers(values.reshape(rows, depth).astype(np.int8), scales[..., 0], None)
+
+
+def halved(scales: Array) -> Array:
+    """Rounded to float16 if that costs no more than its 11 bits, as float32."""
+    size = np.abs(scales[scales != 0])
+    limits = np.finfo(np.float16)
+    if size.size and (size.min() < limits.smallest_normal or size.max() > limits.max):
+        return np.asarray(scales)
+    return scales.astype(np.float16).astype(np.float32)

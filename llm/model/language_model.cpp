@@ -1,0 +1,135 @@
+#include "llm/model/language_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace spirloom::llm {
+namespace {
+
+Status NoLanguageModel(std::string_view why) {
+  return InvalidFile({"The file is no language model: ", why,
+                      ". Make one of a folder of Hugging Face: spirloom import FOLDER -o "
+                      "MODEL.slg."});
+}
+
+// The place of a state of rank 1, or none.
+Result<size_t> FindState(const Model& model, std::string_view name, DType dtype = DType::kI32) {
+  const std::span<const TensorInfo> states = model.states();
+  const auto found = std::ranges::find(states, name, &TensorInfo::name);
+  if (found == states.end() || found->dtype != dtype || found->shape.size() != 1 ||
+      found->shape[0] < 1) {
+    return NoLanguageModel(Concat({"it has no state ", Quote(name), " of ", LongName(dtype)}));
+  }
+  return static_cast<size_t>(found - states.begin());
+}
+
+// Writes a state of one element.
+template <typename T>
+Status SetState(Model& model, std::string_view name, T value) {
+  SPIRLOOM_TRY_ASSIGN(const size_t place,
+                      FindState(model, name, std::is_same_v<T, float> ? DType::kF32 : DType::kI32));
+  return model.WriteState(place, std::as_bytes(std::span(&value, 1)));
+}
+
+}  // namespace
+
+Result<LanguageModel> LanguageModel::Load(const Runtime& runtime, const std::string& path) {
+  ModelOptions options;
+  options.method = "prefill";
+  SPIRLOOM_TRY_ASSIGN(Model prefill, Model::Load(runtime, path, options));
+  options.method = "decode";
+  options.shares = &prefill;
+  SPIRLOOM_TRY_ASSIGN(Model decode, Model::Load(runtime, path, options));
+  LanguageModel model(std::move(prefill), std::move(decode));
+  SPIRLOOM_TRY_WHILE(model.Describe(), {"loading ", path});
+  return model;
+}
+
+Status LanguageModel::Describe() {
+  const std::span<const TensorInfo> inputs = prefill_.inputs();
+  if (inputs.size() != 1 || inputs[0].dtype != DType::kI32 || inputs[0].shape.size() != 2 ||
+      inputs[0].shape[0] != 1 || inputs[0].shape[1] < 1 || !decode_.inputs().empty()) {
+    return NoLanguageModel("prefill takes something else than one row of tokens, or decode any");
+  }
+  longest_ = static_cast<size_t>(inputs[0].shape[1]);
+  for (const Model* model : {&prefill_, &decode_}) {
+    const std::span<const TensorInfo> outputs = model->outputs();
+    if (outputs.size() != 1 || outputs[0].dtype != DType::kF32 || outputs[0].size == 0) {
+      return NoLanguageModel("a method gives something else than one tensor of float32");
+    }
+    vocabulary_ = outputs[0].size / sizeof(float);
+  }
+  if (prefill_.outputs()[0].size != decode_.outputs()[0].size) {
+    return NoLanguageModel("its methods give different numbers of scores");
+  }
+  SPIRLOOM_TRY_ASSIGN(token_state_, FindState(decode_, "token"));
+  SPIRLOOM_TRY(FindState(decode_, "position").status());
+  SPIRLOOM_TRY(SetSampling({}));
+  SPIRLOOM_TRY_ASSIGN(const size_t tokens, FindState(decode_, "tokens"));
+  context_ = static_cast<size_t>(decode_.states()[tokens].shape[0]);
+  return Status();
+}
+
+Status LanguageModel::CheckRoom(size_t count) const {
+  if (count <= context_ - position_) return Status();
+  return Error(
+      StatusCode::kInvalidArgument,
+      {"The context of ", context_, " tokens is full: ", position_, " are in it, and ", count,
+       " more are to be read. Import the model with a greater --context, or begin "
+       "anew."});
+}
+
+Status LanguageModel::Read(std::span<const int32_t> tokens) {
+  if (tokens.empty()) {
+    return Error(StatusCode::kInvalidArgument, {"The prompt has no tokens."});
+  }
+  SPIRLOOM_TRY(CheckRoom(tokens.size()));
+  for (const int32_t token : tokens) {
+    if (token >= 0 && static_cast<size_t>(token) < vocabulary_) continue;
+    return Error(StatusCode::kInvalidArgument, {"Token ", token, " is none of the model's ",
+                                                vocabulary_, ". Is the tokenizer another's?"});
+  }
+  while (!tokens.empty()) {
+    const size_t count = std::min(tokens.size(), longest_);
+    SPIRLOOM_TRY(ReadRun(tokens.first(count)));
+    tokens = tokens.subspan(count);
+  }
+  return Status();
+}
+
+Status LanguageModel::ReadRun(std::span<const int32_t> tokens) {
+  const Shape shape = {1, static_cast<int64_t>(tokens.size())};
+  if (prefill_.inputs()[0].shape != shape) {
+    SPIRLOOM_TRY(prefill_.Resize(std::span(&shape, 1)));
+  }
+  std::memcpy(prefill_.InputBytes(0).data(), tokens.data(), tokens.size_bytes());
+  SPIRLOOM_TRY(prefill_.Run());
+  position_ += tokens.size();
+  return Status();
+}
+
+Status LanguageModel::Step() {
+  SPIRLOOM_TRY(CheckRoom(1));
+  SPIRLOOM_TRY(decode_.Run());
+  ++position_;
+  return Status();
+}
+
+Result<int32_t> LanguageModel::chosen() const {
+  int32_t token = 0;
+  SPIRLOOM_TRY(decode_.ReadState(token_state_, std::as_writable_bytes(std::span(&token, 1))));
+  return token;
+}
+
+Status LanguageModel::SetSampling(const Sampling& sampling) {
+  SPIRLOOM_TRY(SetState(decode_, "temperature", sampling.temperature));
+  SPIRLOOM_TRY(SetState(decode_, "top_k", sampling.top_k));
+  SPIRLOOM_TRY(SetState(decode_, "top_p", sampling.top_p));
+  return SetState(decode_, "seed", sampling.seed);
+}
+
+}  // namespace spirloom::llm

@@ -1,0 +1,20 @@
+#include "llm/spirloom-llm/attachment.h"
+
+#include <algorithm>
+
+#include "runtime/base/error.h"
+
+namespace spirloom::llm {
+
+Result<std::string_view> FindAttachment(std::span<const Attachment> attachments,
+                                        std::string_view name) {
+  const auto found = std::ranges::find(attachments, name, &Attachment::name);
+  if (found == attachments.end()) {
+    return InvalidFile({"The graph file carries no ", name,
+                        ". Import the model from a folder that has a tokenizer: spirloom import "
+                        "FOLDER -o MODEL.slg."});
+  }
+  return std::string_view(reinterpret_cast<const char*>(found->data.data()), found->data.size());
+}
+
+}  // namespace spirloom::llm

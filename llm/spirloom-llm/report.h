@@ -1,0 +1,19 @@
+// What a reply took, as JSON and in words.
+#ifndef SPIRLOOM_LLM_SPIRLOOM_LLM_REPORT_H_
+#define SPIRLOOM_LLM_SPIRLOOM_LLM_REPORT_H_
+
+#include <string>
+
+#include "llm/model/generate.h"
+#include "llm/model/language_model.h"
+
+namespace spirloom::llm {
+
+std::string ReplyJson(const Reply& reply, const std::string& text, const LanguageModel& model,
+                      const std::string& device);
+// Some lines.
+std::string ReplyStats(const Reply& reply, const LanguageModel& model, const std::string& device);
+
+}  // namespace spirloom::llm
+
+#endif  // SPIRLOOM_LLM_SPIRLOOM_LLM_REPORT_H_

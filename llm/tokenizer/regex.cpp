@@ -1,0 +1,136 @@
+#include "llm/tokenizer/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <algorithm>
+
+#include "llm/tokenizer/utf8.h"
+#include "runtime/base/error.h"
+
+namespace spirloom::llm {
+namespace {
+
+// Steps of one match, far more than any honest one takes.
+constexpr uint32_t kMatchLimit = 10'000'000;
+constexpr uint32_t kHeapLimitKiB = 256 << 10;
+
+// PCRE2 counts U+180E among blanks and Unicode does not, so \s becomes the property.
+std::string WithUnicodeBlanks(std::string_view pattern) {
+  std::string made;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '\\' || i + 1 == pattern.size()) {
+      made += pattern[i];
+      continue;
+    }
+    const char letter = pattern[++i];
+    if (letter == 's') {
+      made += "\\p{White_Space}";
+    } else if (letter == 'S') {
+      made += "\\P{White_Space}";
+    } else {
+      made += {'\\', letter};
+    }
+  }
+  return made;
+}
+
+// Whether there is an interval such as {1,3} with a plus, which is possessive to PCRE2 and a
+// repeated one to Oniguruma.
+bool HasRepeatedInterval(std::string_view pattern) {
+  constexpr std::string_view kDigits = "0123456789,";
+  for (size_t at = pattern.find('{'); at != std::string_view::npos;
+       at = pattern.find('{', at + 1)) {
+    const size_t end = pattern.find_first_not_of(kDigits, at + 1);
+    if (end != std::string_view::npos && pattern.substr(end, 2) == "}+") return true;
+  }
+  return false;
+}
+
+struct FreeCode {
+  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+};
+struct FreeMatch {
+  void operator()(pcre2_match_data* match) const { pcre2_match_data_free(match); }
+};
+struct FreeContext {
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+};
+
+std::string MessageOf(int code) {
+  PCRE2_UCHAR text[256] = {};
+  pcre2_get_error_message(code, text, sizeof(text));
+  return reinterpret_cast<const char*>(text);
+}
+
+}  // namespace
+
+struct Regex::Code {
+  std::unique_ptr<pcre2_code, FreeCode> code;
+};
+
+Result<Regex> Regex::Compile(std::string_view pattern) {
+  if (HasRepeatedInterval(pattern)) {
+    return Error(StatusCode::kUnsupported, {"The expression ", Quote(pattern),
+                                            " repeats an interval, which is not "
+                                            "supported."});
+  }
+  const std::string text = WithUnicodeBlanks(pattern);
+  int error = 0;
+  PCRE2_SIZE at = 0;
+  pcre2_code* compiled = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                                       PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &at,
+                                       /*ccontext=*/nullptr);
+  if (compiled == nullptr) {
+    return Error(StatusCode::kUnsupported,
+                 {"The expression ", Quote(pattern), " is not supported: ", MessageOf(error), "."});
+  }
+  auto code = std::make_shared<Code>();
+  code->code.reset(compiled);
+  return Regex(std::move(code));
+}
+
+Result<std::vector<Range>> Regex::FindAll(std::string_view text) const {
+  const pcre2_code* code = code_->code.get();
+  const std::unique_ptr<pcre2_match_data, FreeMatch> match(
+      pcre2_match_data_create_from_pattern(code, /*gcontext=*/nullptr));
+  const std::unique_ptr<pcre2_match_context, FreeContext> context(
+      pcre2_match_context_create(/*gcontext=*/nullptr));
+  if (match == nullptr || context == nullptr) return Status::OutOfMemory();
+  pcre2_set_match_limit(context.get(), kMatchLimit);
+  pcre2_set_heap_limit(context.get(), kHeapLimitKiB);
+  std::vector<Range> found;
+  size_t start = 0;
+  while (start < text.size()) {
+    const int count = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                                  start, PCRE2_NO_UTF_CHECK, match.get(), context.get());
+    if (count == PCRE2_ERROR_NOMATCH) break;
+    if (count < 0) {
+      return InvalidFile({"An expression of the tokenizer cannot be matched with a text of ",
+                          text.size(), " bytes: ", MessageOf(count), "."});
+    }
+    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(match.get());
+    if (ends[1] > ends[0] && ends[0] >= start) {
+      found.push_back({ends[0], ends[1]});
+      start = ends[1];
+    } else {
+      start = std::max(start, ends[1]);
+      if (start < text.size()) start += CharSize(text.substr(start));
+    }
+  }
+  return found;
+}
+
+std::string Escaped(std::string_view text) {
+  std::string made;
+  for (const char letter : text) {
+    const bool plain = static_cast<unsigned char>(letter) >= 0x80 || letter == '_' ||
+                       (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                       (letter >= 'A' && letter <= 'Z');
+    if (!plain) made += '\\';
+    made += letter;
+  }
+  return made;
+}
+
+}  // namespace spirloom::llm

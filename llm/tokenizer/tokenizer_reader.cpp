@@ -1,0 +1,166 @@
+// Tokenizer::Parse.
+#include <algorithm>
+#include <utility>
+
+#include "llm/tokenizer/json_fields.h"
+#include "llm/tokenizer/step_reader.h"
+#include "llm/tokenizer/tokenizer.h"
+#include "runtime/base/error.h"
+#include "runtime/base/guarded.h"
+
+namespace spirloom::llm {
+namespace {
+
+// How many numbers may lie between those that tokens have: memory is taken for each.
+constexpr size_t kMostGaps = 65536;
+
+Status RefuseOption(const Json& model, const char* key) {
+  const Json* member = Member(model, key);
+  const bool off = member == nullptr || (member->is_string() && member->empty()) ||
+                   (member->is_number() && member->get<double>() == 0);
+  if (off) return Status();
+  return Error(StatusCode::kUnsupported,
+               {"The tokenizer's model has ", Quote(key), ", which is not supported."});
+}
+
+Status PlaceText(const std::string& text, int32_t token, size_t most,
+                 std::vector<std::string>& texts) {
+  const auto place = static_cast<size_t>(token);
+  if (place >= most) {
+    return InvalidFile({"Token ", Quote(text), " has the number ", token, ", and there are only ",
+                        most - kMostGaps, " tokens."});
+  }
+  if (place >= texts.size()) texts.resize(place + 1);
+  texts[place] = text;
+  return Status();
+}
+
+Result<Vocabulary> ReadVocabulary(const Json& model) {
+  const Json* source = Member(model, "vocab");
+  if (source == nullptr || !source->is_object()) {
+    return InvalidFile({"The tokenizer's model has no 'vocab'."});
+  }
+  Vocabulary vocabulary;
+  vocabulary.reserve(source->size());
+  for (const auto& [text, number] : source->items()) {
+    const auto token = TokenOf(number);
+    if (!token) return InvalidFile({"Token ", Quote(text), " has no number."});
+    vocabulary.emplace(text, *token);
+  }
+  return vocabulary;
+}
+
+// A merge is "left right" or ["left", "right"].
+Status ReadMerge(const Json& merge, Bpe& bpe) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+    return bpe.AddMerge(*merge[0].get_ptr<const std::string*>(),
+                        *merge[1].get_ptr<const std::string*>());
+  }
+  if (!merge.is_string()) return InvalidFile({"A merge is no pair of tokens."});
+  const std::string_view text = *merge.get_ptr<const std::string*>();
+  const size_t space = text.find(' ');
+  if (space == std::string_view::npos || text.find(' ', space + 1) != std::string_view::npos) {
+    return InvalidFile({"The merge ", Quote(text), " is no pair of tokens."});
+  }
+  return bpe.AddMerge(text.substr(0, space), text.substr(space + 1));
+}
+
+Result<Bpe> ReadBpe(const Json& model) {
+  for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
+    SPIRLOOM_TRY(RefuseOption(model, key));
+  }
+  SPIRLOOM_TRY_ASSIGN(Vocabulary vocabulary, ReadVocabulary(model));
+  Bpe bpe(std::move(vocabulary));
+  SPIRLOOM_TRY_ASSIGN(const Json* merges, ListMember(model, "merges"));
+  for (const Json& merge : *merges) SPIRLOOM_TRY(ReadMerge(merge, bpe));
+  SPIRLOOM_TRY_ASSIGN(const bool fused, FlagMember(model, "fuse_unk", false));
+  SPIRLOOM_TRY_ASSIGN(const bool bytes, FlagMember(model, "byte_fallback", false));
+  SPIRLOOM_TRY_ASSIGN(const bool whole, FlagMember(model, "ignore_merges", false));
+  if (Member(model, "unk_token") != nullptr) {
+    SPIRLOOM_TRY_ASSIGN(const std::string unknown, TextMember(model, "unk_token"));
+    SPIRLOOM_TRY(bpe.SetUnknown(unknown, fused));
+  }
+  if (bytes) bpe.UseBytes();
+  if (whole) bpe.KeepWholeWords();
+  return bpe;
+}
+
+Status ReadAddedToken(const Json& source, size_t most, TokenizerParts& parts) {
+  SPIRLOOM_TRY_ASSIGN(std::string text, TextMember(source, "content"));
+  const Json* id = Member(source, "id");
+  const auto token = id == nullptr ? std::nullopt : TokenOf(*id);
+  if (!token || text.empty()) {
+    return InvalidFile({"The added token ", Quote(text), " has no number or no text."});
+  }
+  SPIRLOOM_TRY_ASSIGN(const bool single, FlagMember(source, "single_word", false));
+  if (single) {
+    return Error(StatusCode::kUnsupported, {"The added token ", Quote(text),
+                                            " is for single words, which is not supported."});
+  }
+  AddedToken added{*token};
+  SPIRLOOM_TRY_ASSIGN(added.takes_left, FlagMember(source, "lstrip", false));
+  SPIRLOOM_TRY_ASSIGN(added.takes_right, FlagMember(source, "rstrip", false));
+  SPIRLOOM_TRY_ASSIGN(const bool special, FlagMember(source, "special", false));
+  SPIRLOOM_TRY_ASSIGN(const bool normalized, FlagMember(source, "normalized", !special));
+  SPIRLOOM_TRY(PlaceText(text, *token, most, parts.texts));
+  parts.special.resize(std::max(parts.special.size(), parts.texts.size()));
+  parts.special[static_cast<size_t>(*token)] = special;
+  if (!normalized) {
+    parts.raw.Add(std::move(text), added);
+    return Status();
+  }
+  for (const Normalizer& normalizer : parts.normalizers) {
+    SPIRLOOM_TRY_ASSIGN(text, normalizer(std::move(text)));
+  }
+  if (!text.empty()) parts.normalized.Add(std::move(text), added);
+  return Status();
+}
+
+Result<TokenizerParts> ReadParts(const Json& root) {
+  const Json* model = Member(root, "model");
+  if (model == nullptr) return InvalidFile({"The tokenizer has no 'model'."});
+  if (Member(*model, "type") != nullptr || Member(*model, "merges") == nullptr) {
+    SPIRLOOM_TRY_ASSIGN(const std::string type, TextMember(*model, "type"));
+    if (type != "BPE") {
+      return Error(StatusCode::kUnsupported,
+                   {"The tokenizer's model is ", Quote(type), "; only BPE is supported."});
+    }
+  }
+  SPIRLOOM_TRY_ASSIGN(Bpe bpe, ReadBpe(*model));
+  TokenizerParts parts{.normalizers = {},
+                       .pre_tokenizers = {},
+                       .bpe = std::move(bpe),
+                       .raw = {},
+                       .normalized = {},
+                       .texts = {},
+                       .special = {},
+                       .decoder = {}};
+  SPIRLOOM_TRY(ReadNormalizer(Member(root, "normalizer"), parts.normalizers));
+  SPIRLOOM_TRY(ReadPreTokenizer(Member(root, "pre_tokenizer"), parts.pre_tokenizers));
+  SPIRLOOM_TRY(ReadDecoder(Member(root, "decoder"), parts.decoder));
+  const Json* added = Member(root, "added_tokens");
+  const size_t added_count = added != nullptr && added->is_array() ? added->size() : 0;
+  const size_t most = parts.bpe.vocabulary().size() + added_count + kMostGaps;
+  for (const auto& [text, token] : parts.bpe.vocabulary()) {
+    SPIRLOOM_TRY(PlaceText(text, token, most, parts.texts));
+  }
+  parts.special.resize(parts.texts.size());
+  for (size_t i = 0; i < added_count; ++i) {
+    SPIRLOOM_TRY_WHILE(ReadAddedToken((*added)[i], most, parts), {"reading added token ", i});
+  }
+  parts.special.resize(parts.texts.size());
+  return parts;
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::Parse(std::string_view json) {
+  return Guarded([&]() -> Result<Tokenizer> {
+    SPIRLOOM_TRY_ASSIGN(const Json root, ParseObject(json, "tokenizer.json"));
+    Result<TokenizerParts> parts = ReadParts(root);
+    if (!parts.ok()) return std::move(parts).status().While("reading tokenizer.json");
+    return Tokenizer(std::move(parts).value());
+  });
+}
+
+}  // namespace spirloom::llm

@@ -1,0 +1,60 @@
+#include "runtime/vulkan/cooperative_matrix.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/pack/pack_format.h"
+
+namespace spirloom::vulkan {
+namespace {
+
+constexpr auto kShapeType = static_cast<VkStructureType>(1000506001);
+// VkComponentTypeKHR and VkScopeKHR.
+constexpr uint32_t kFloat16 = 0;
+constexpr uint32_t kFloat32 = 1;
+constexpr uint32_t kSubgroup = 3;
+
+using GetShapes = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, CooperativeMatrixShape*);
+
+bool IsOurs(const CooperativeMatrixShape& shape) {
+  const auto is_side = [](uint32_t size) { return size == pack::kMatrixSide; };
+  return is_side(shape.m) && is_side(shape.n) && is_side(shape.k) && shape.a_type == kFloat16 &&
+         shape.b_type == kFloat16 && shape.c_type == kFloat32 && shape.result_type == kFloat32 &&
+         shape.saturating == VK_FALSE && shape.scope == kSubgroup;
+}
+
+std::vector<CooperativeMatrixShape> ShapesOf(const Instance& instance, VkPhysicalDevice device) {
+  const auto get = instance.Get<GetShapes>("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+  uint32_t count = 0;
+  if (get == nullptr || get(device, &count, nullptr) != VK_SUCCESS) return {};
+  CooperativeMatrixShape empty{};
+  empty.sType = kShapeType;
+  std::vector<CooperativeMatrixShape> shapes(count, empty);
+  if (get(device, &count, shapes.data()) < VK_SUCCESS) return {};
+  shapes.resize(std::min<size_t>(count, shapes.size()));
+  return shapes;
+}
+
+}  // namespace
+
+bool TakesMatrixKernels(std::span<const CooperativeMatrixShape> shapes,
+                        const VkPhysicalDeviceLimits& limits,
+                        const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups) {
+  return std::ranges::any_of(shapes, IsOurs) &&
+         limits.maxComputeSharedMemorySize >= pack::kMatrixSharedBytes &&
+         subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
+         subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
+         (subgroups.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+}
+
+bool TakesMatrixKernels(const Instance& instance, VkPhysicalDevice device) {
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroups{};
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+  VkPhysicalDeviceProperties2 properties{};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &subgroups;
+  instance.fn().vkGetPhysicalDeviceProperties2(device, &properties);
+  return TakesMatrixKernels(ShapesOf(instance, device), properties.properties.limits, subgroups);
+}
+
+}  // namespace spirloom::vulkan

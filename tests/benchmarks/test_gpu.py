@@ -1,0 +1,129 @@
+"""The bundle runs where nothing else of the repository is, and its results become a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from spirloom.ir import DType, Graph, Node, Tensor, constant
+
+from benchmarks.calls import library
+from benchmarks.gpu.bundle import make_bundle
+from benchmarks.gpu.calls import calls_of, write_pack
+from benchmarks.gpu.networks import Network
+from benchmarks.gpu.page import files, read_results, share
+from benchmarks.gpu.weights import made_up
+from codegen import SpecError
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SPIRLOOM_BUILD", ROOT / "build" / "release"))
+TABLE = """\
+products:
+  - {op: aten.mm, call: {a: [16, 32], b: [32, 16]}}
+rows:
+  - {op: aten.linear, call: {x: [1, 64], weight: [64, 64], bias: null}, dtypes: [f32]}
+memory:
+  - {op: aten.permute, call: {x: [8, 16], dims: [1, 0]}, torch: aten.permute_copy, dtypes: [f16]}
+"""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("table") / "calls.yaml"
+    path.write_text(TABLE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What bench.py writes, run by Python alone."""
+    folder = tmp_path_factory.mktemp("bundle") / "bundle"
+    make_bundle(BUILD, folder, [Network("squeezenet1_1", 1, ("f32",))], table)
+    out = folder / "gpu.json"
+    done = subprocess.run(
+        [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1"],
+        capture_output=True, text=True, check=False, cwd="/",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(out.read_text())
+    return found
+
+
+def test_the_committed_table_is_of_operators_that_exist(tmp_path: Path) -> None:
+    calls = write_pack(tmp_path / "calls.slcases")
+    assert len({call.id for call in calls}) == len(calls) > 50
+    assert (tmp_path / "calls.slcases").stat().st_size < 1 << 20, "weights lie in the pack"
+
+
+def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
+    assert [call["id"] for call in results["calls"]] == list(results["call_times"])
+    assert len(results["calls"]) == 4
+    for timed in (*results["call_times"].values(), *results["network_times"].values()):
+        assert timed["seconds"] > 0
+    (linear,) = (v for k, v in results["call_times"].items() if "linear" in k)
+    assert "linear" in linear["kernels"]
+    assert "noise" not in linear["kernels"], "weights are made when the model is loaded"
+    gpu = results["network_gpu_times"]["squeezenet1_1-1-f32"]
+    assert gpu["dispatches"] > 20
+    assert gpu["seconds"] > 0
+
+
+def test_without_cuda_it_says_so(results: dict[str, Any]) -> None:
+    assert results["torch"]["missing"]
+
+
+def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "gpu-a.json").write_text(json.dumps(results))
+    made = files(read_results(tmp_path))
+    text = made["docs/gpus.md"]
+    for words in (
+        "mm 16x32 32x16 f16",
+        "permute 8x16",
+        "| squeezenet1_1 | 1 | f32 |",
+        "no PyTorch",
+    ):
+        assert words in text, text
+    assert "<svg" in made["docs/gpus-a.svg"]
+
+
+def test_peers_stand_beside(results: dict[str, Any], tmp_path: Path) -> None:
+    calls = {
+        call["id"]: 2 * results["call_times"][call["id"]]["seconds"] for call in results["calls"]
+    }
+    with_peer = {**results, "torch": {"version": "2", "calls": calls, "networks": {}}}
+    (tmp_path / "gpu-a.json").write_text(json.dumps(with_peer))
+    assert files(read_results(tmp_path))["docs/gpus.md"].count("| 2.00× |") == len(calls)
+
+
+def test_a_row_is_measured_by_its_bytes() -> None:
+    ceilings = {"multiply_add": 200.0, "copy": 1000.0}
+    call = {"group": "rows", "multiply_adds": 50, "bytes": 500}
+    assert share(call, 1.0, ceilings) == 0.5
+    assert share({**call, "group": "products"}, 1.0, ceilings) == 0.5
+    assert share({**call, "multiply_adds": 0}, 2.0, ceilings) == 0.25
+
+
+def test_large_weights_are_made_up() -> None:
+    x, y = Tensor("x", DType.F32, (1, 64)), Tensor("y", DType.F32, (1, 64))
+    large = constant("w", np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32))
+    small = constant("b", np.ones(64, np.float32))
+    node = Node("aten.linear", (x, large, small, 0, 0.0, 0.0, None), (y,))
+    graph = made_up(Graph([x], [y], [node]))
+    assert large.data is None
+    assert small.data is not None
+    maker = graph.nodes[0]
+    assert maker.outputs == (large,)
+    assert maker.args[1] == pytest.approx(3**0.5, rel=0.1)
+
+
+def test_a_wrong_table_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "calls.yaml"
+    path.write_text("products:\n  - {op: aten.nothing, call: {}}\n")
+    with pytest.raises(SpecError, match=r"calls.yaml:2:10: .*no operator 'aten.nothing'"):
+        list(calls_of(library(), path))

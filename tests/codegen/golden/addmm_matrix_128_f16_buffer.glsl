@@ -1,0 +1,263 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require
+layout(set = 0, binding = 1, std430) readonly buffer left_eights { uvec4 left_data[]; };
+layout(set = 0, binding = 2, std430) readonly buffer right_eights { uvec4 right_data[]; };
+
+// Eight halves each: a step of left and one of right, later 16 rows of each part of y. Eight to spare behind each row put rows into different banks.
+shared uvec4 tiles[1184];
+
+int batch = workgroup_number();
+int row, column;  // of the tile's first element
+int left_start, right_start;  // of the batch's matrices
+
+int right_place(int k, int c) {
+  return right_start + k * columns + column + c;
+}
+
+// Element by element; zeros beyond the operands.
+void load_step(int first_k) {
+  for (int i = int(gl_LocalInvocationID.x); i < 512; i += 128) {
+    uvec4 halves = uvec4(0);
+    int left_row = row + i / 4;
+    int k = first_k + i % 4 * 8;
+    int count = left_row < row_count ? min(depth - k, 8) : 0;
+    for (int e = 0; e < count; e++) halves[e / 2] |= packHalf2x16(vec2(a_at(left_start + left_row * depth + k + e), 0.0)) << (e % 2 * 16);
+    tiles[i / 4 * 5 + i % 4] = halves;
+  }
+  for (int i = int(gl_LocalInvocationID.x); i < 512; i += 128) {
+    uvec4 halves = uvec4(0);
+    int k = first_k + i / 16;
+    int c = i % 16 * 8;
+    int count = k < depth ? min(columns - column - c, 8) : 0;
+    for (int e = 0; e < count; e++) halves[e / 2] |= packHalf2x16(vec2(b_at(right_place(k, c + e)), 0.0)) << (e % 2 * 16);
+    tiles[640 + i / 16 * 17 + i % 16] = halves;
+  }
+}
+
+void put(vec4 v, int tile_row, int tile_column) {
+  int y_row = row + tile_row;
+  int y_column = column + tile_column;
+  if (batch >= batches || y_row >= row_count || y_column >= columns) return;
+  int first = (batch * row_count + y_row) * columns + y_column;
+  int count = min(columns - y_column, 4);
+  for (int c = 0; c < count; c++) v[c] = with_addend(v[c], ivec3(batch, y_row, y_column + c));
+  if (FOURS) {
+    y_put4(first / 4, v);
+  } else {
+    for (int c = 0; c < count; c++) y_put(first + c, v[c]);
+  }
+}
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int row_blocks = (row_count + 127) / 128;
+  int column_blocks = (columns + 127) / 128;
+  int block = take(batch, row_blocks * column_blocks);
+  // Down eight rows of blocks, then right: workgroups that run together read the same parts of both operands.
+  int band = block / (8 * column_blocks);
+  int band_rows = min(8, row_blocks - 8 * band);
+  block -= 8 * band * column_blocks;
+  row = (8 * band + block % band_rows) * 128;
+  column = block / band_rows * 128;
+  int product = min(batch, batches - 1);
+  ivec2 from = ivec2(product);
+  left_start = from.x * row_count * depth;
+  right_start = from.y * depth * columns;
+  // What this invocation loads in each whole step; beyond the last row and column the last ones again.
+  int left_row0 = left_start + min(row + lane / 4 + 0, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left0 = uvec4(0);
+  int left_row1 = left_start + min(row + lane / 4 + 32, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left1 = uvec4(0);
+  int left_row2 = left_start + min(row + lane / 4 + 64, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left2 = uvec4(0);
+  int left_row3 = left_start + min(row + lane / 4 + 96, row_count - 1) * depth + lane % 4 * 8;
+  uvec4 left3 = uvec4(0);
+  int right_k = lane / 16;
+  int right_column = min(column + lane % 16 * 8, columns - 8) - column;
+  uvec4 right0 = uvec4(0);
+  uvec4 right1 = uvec4(0);
+  uvec4 right2 = uvec4(0);
+  uvec4 right3 = uvec4(0);
+  int whole = WHOLE ? depth / 32 * 32 : 0;
+  if (whole > 0) {
+      left0 = left_data[(left_row0 + 0) / 8];
+      left1 = left_data[(left_row1 + 0) / 8];
+      left2 = left_data[(left_row2 + 0) / 8];
+      left3 = left_data[(left_row3 + 0) / 8];
+      right0 = right_data[right_place(0 + right_k + 0, right_column) / 8];
+      right1 = right_data[right_place(0 + right_k + 8, right_column) / 8];
+      right2 = right_data[right_place(0 + right_k + 16, right_column) / 8];
+      right3 = right_data[right_place(0 + right_k + 24, right_column) / 8];
+
+  }
+  for (int k = 0; k < whole; k += 32) {
+    barrier();
+    tiles[(lane / 4 + 0) * 5 + lane % 4] = left0;
+    tiles[(lane / 4 + 32) * 5 + lane % 4] = left1;
+    tiles[(lane / 4 + 64) * 5 + lane % 4] = left2;
+    tiles[(lane / 4 + 96) * 5 + lane % 4] = left3;
+    tiles[640 + (lane / 16 + 0) * 17 + lane % 16] = right0;
+    tiles[640 + (lane / 16 + 8) * 17 + lane % 16] = right1;
+    tiles[640 + (lane / 16 + 16) * 17 + lane % 16] = right2;
+    tiles[640 + (lane / 16 + 24) * 17 + lane % 16] = right3;
+    barrier();
+    if (k + 32 < whole) {
+      left0 = left_data[(left_row0 + k + 32) / 8];
+      left1 = left_data[(left_row1 + k + 32) / 8];
+      left2 = left_data[(left_row2 + k + 32) / 8];
+      left3 = left_data[(left_row3 + k + 32) / 8];
+      right0 = right_data[right_place(k + 32 + right_k + 0, right_column) / 8];
+      right1 = right_data[right_place(k + 32 + right_k + 8, right_column) / 8];
+      right2 = right_data[right_place(k + 32 + right_k + 16, right_column) / 8];
+      right3 = right_data[right_place(k + 32 + right_k + 24, right_column) / 8];
+
+    }
+    {
+      MatrixA a0;
+      matrix_load_a(a0, (0 + part_row) * 5 + (0) * 2, 5);
+      MatrixA a1;
+      matrix_load_a(a1, (16 + part_row) * 5 + (0) * 2, 5);
+      MatrixA a2;
+      matrix_load_a(a2, (32 + part_row) * 5 + (0) * 2, 5);
+      MatrixA a3;
+      matrix_load_a(a3, (48 + part_row) * 5 + (0) * 2, 5);
+      MatrixB b0;
+      matrix_load_b(b0, 640 + (0) * 272 + (0 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_0, a0, b0);
+      matrix_multiply_add(sum1_0, a1, b0);
+      matrix_multiply_add(sum2_0, a2, b0);
+      matrix_multiply_add(sum3_0, a3, b0);
+      MatrixB b1;
+      matrix_load_b(b1, 640 + (0) * 272 + (16 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_1, a0, b1);
+      matrix_multiply_add(sum1_1, a1, b1);
+      matrix_multiply_add(sum2_1, a2, b1);
+      matrix_multiply_add(sum3_1, a3, b1);
+      MatrixB b2;
+      matrix_load_b(b2, 640 + (0) * 272 + (32 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_2, a0, b2);
+      matrix_multiply_add(sum1_2, a1, b2);
+      matrix_multiply_add(sum2_2, a2, b2);
+      matrix_multiply_add(sum3_2, a3, b2);
+      MatrixB b3;
+      matrix_load_b(b3, 640 + (0) * 272 + (48 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_3, a0, b3);
+      matrix_multiply_add(sum1_3, a1, b3);
+      matrix_multiply_add(sum2_3, a2, b3);
+      matrix_multiply_add(sum3_3, a3, b3);
+    }
+    {
+      MatrixA a0;
+      matrix_load_a(a0, (0 + part_row) * 5 + (1) * 2, 5);
+      MatrixA a1;
+      matrix_load_a(a1, (16 + part_row) * 5 + (1) * 2, 5);
+      MatrixA a2;
+      matrix_load_a(a2, (32 + part_row) * 5 + (1) * 2, 5);
+      MatrixA a3;
+      matrix_load_a(a3, (48 + part_row) * 5 + (1) * 2, 5);
+      MatrixB b0;
+      matrix_load_b(b0, 640 + (1) * 272 + (0 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_0, a0, b0);
+      matrix_multiply_add(sum1_0, a1, b0);
+      matrix_multiply_add(sum2_0, a2, b0);
+      matrix_multiply_add(sum3_0, a3, b0);
+      MatrixB b1;
+      matrix_load_b(b1, 640 + (1) * 272 + (16 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_1, a0, b1);
+      matrix_multiply_add(sum1_1, a1, b1);
+      matrix_multiply_add(sum2_1, a2, b1);
+      matrix_multiply_add(sum3_1, a3, b1);
+      MatrixB b2;
+      matrix_load_b(b2, 640 + (1) * 272 + (32 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_2, a0, b2);
+      matrix_multiply_add(sum1_2, a1, b2);
+      matrix_multiply_add(sum2_2, a2, b2);
+      matrix_multiply_add(sum3_2, a3, b2);
+      MatrixB b3;
+      matrix_load_b(b3, 640 + (1) * 272 + (48 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_3, a0, b3);
+      matrix_multiply_add(sum1_3, a1, b3);
+      matrix_multiply_add(sum2_3, a2, b3);
+      matrix_multiply_add(sum3_3, a3, b3);
+    }
+  }
+  for (int k = whole; k < depth; k += 32) {
+    barrier();
+    load_step(k);
+    barrier();
+    {
+      MatrixA a0;
+      matrix_load_a(a0, (0 + part_row) * 5 + (0) * 2, 5);
+      MatrixA a1;
+      matrix_load_a(a1, (16 + part_row) * 5 + (0) * 2, 5);
+      MatrixA a2;
+      matrix_load_a(a2, (32 + part_row) * 5 + (0) * 2, 5);
+      MatrixA a3;
+      matrix_load_a(a3, (48 + part_row) * 5 + (0) * 2, 5);
+      MatrixB b0;
+      matrix_load_b(b0, 640 + (0) * 272 + (0 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_0, a0, b0);
+      matrix_multiply_add(sum1_0, a1, b0);
+      matrix_multiply_add(sum2_0, a2, b0);
+      matrix_multiply_add(sum3_0, a3, b0);
+      MatrixB b1;
+      matrix_load_b(b1, 640 + (0) * 272 + (16 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_1, a0, b1);
+      matrix_multiply_add(sum1_1, a1, b1);
+      matrix_multiply_add(sum2_1, a2, b1);
+      matrix_multiply_add(sum3_1, a3, b1);
+      MatrixB b2;
+      matrix_load_b(b2, 640 + (0) * 272 + (32 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_2, a0, b2);
+      matrix_multiply_add(sum1_2, a1, b2);
+      matrix_multiply_add(sum2_2, a2, b2);
+      matrix_multiply_add(sum3_2, a3, b2);
+      MatrixB b3;
+      matrix_load_b(b3, 640 + (0) * 272 + (48 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_3, a0, b3);
+      matrix_multiply_add(sum1_3, a1, b3);
+      matrix_multiply_add(sum2_3, a2, b3);
+      matrix_multiply_add(sum3_3, a3, b3);
+    }
+    {
+      MatrixA a0;
+      matrix_load_a(a0, (0 + part_row) * 5 + (1) * 2, 5);
+      MatrixA a1;
+      matrix_load_a(a1, (16 + part_row) * 5 + (1) * 2, 5);
+      MatrixA a2;
+      matrix_load_a(a2, (32 + part_row) * 5 + (1) * 2, 5);
+      MatrixA a3;
+      matrix_load_a(a3, (48 + part_row) * 5 + (1) * 2, 5);
+      MatrixB b0;
+      matrix_load_b(b0, 640 + (1) * 272 + (0 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_0, a0, b0);
+      matrix_multiply_add(sum1_0, a1, b0);
+      matrix_multiply_add(sum2_0, a2, b0);
+      matrix_multiply_add(sum3_0, a3, b0);
+      MatrixB b1;
+      matrix_load_b(b1, 640 + (1) * 272 + (16 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_1, a0, b1);
+      matrix_multiply_add(sum1_1, a1, b1);
+      matrix_multiply_add(sum2_1, a2, b1);
+      matrix_multiply_add(sum3_1, a3, b1);
+      MatrixB b2;
+      matrix_load_b(b2, 640 + (1) * 272 + (32 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_2, a0, b2);
+      matrix_multiply_add(sum1_2, a1, b2);
+      matrix_multiply_add(sum2_2, a2, b2);
+      matrix_multiply_add(sum3_2, a3, b2);
+      MatrixB b3;
+      matrix_load_b(b3, 640 + (1) * 272 + (48 + part_column) / 8, 17);
+      matrix_multiply_add(sum0_3, a0, b3);
+      matrix_multiply_add(sum1_3, a1, b3);
+      matrix_multiply_add(sum2_3, a2, b3);
+      matrix_multiply_add(sum3_3, a3, b3);
+    }
+  }
+}

@@ -1,0 +1,374 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+shared vec4 tile[16 * 33];  // [key][column / 4], of key, then of value; one more, so that keys lie in different banks
+shared vec4 scores[32 * 5];  // [row][key / 4], likewise
+
+float greatest_in(vec4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int quad = lane / 4;
+  int part = lane % 4;
+  int batch = workgroup_number();
+  int first_query = take(batch, (queries + 31) / 32) * 32;
+  int head = take(batch, heads);
+  bool inside = batch * heads * queries < rows;
+  if (!inside) batch = 0;
+  int cached_head = divide(head, sharing);
+  int step = heads_first != 0 ? fours : cached_heads * fours;
+  int cache = (heads_first != 0 ? (batch * cached_heads + cached_head) * capacity : batch * capacity * cached_heads + cached_head) * fours;
+  int begin_at = window > 0 ? max(positions_at(0) + first_query - window + 1, 0) : 0;
+  int end = min(positions_at(0) + min(first_query + 32, queries), capacity);
+  float factor = scale != 0.0 ? scale : inversesqrt(float(4 * fours));
+  int q0 = min(first_query + quad + 0, queries - 1);
+  int row0 = (heads_first != 0 ? (batch * heads + head) * queries + q0 : (batch * queries + q0) * heads + head) * fours;
+  int position0 = positions_at(0) + q0;
+  float top0 = -INF;
+  float sum0 = 0.0;
+  vec4 total0_0 = vec4(0.0);
+  vec4 total0_1 = vec4(0.0);
+  vec4 total0_2 = vec4(0.0);
+  vec4 total0_3 = vec4(0.0);
+  vec4 total0_4 = vec4(0.0);
+  vec4 total0_5 = vec4(0.0);
+  vec4 total0_6 = vec4(0.0);
+  vec4 total0_7 = vec4(0.0);
+  int q1 = min(first_query + quad + 16, queries - 1);
+  int row1 = (heads_first != 0 ? (batch * heads + head) * queries + q1 : (batch * queries + q1) * heads + head) * fours;
+  int position1 = positions_at(0) + q1;
+  float top1 = -INF;
+  float sum1 = 0.0;
+  vec4 total1_0 = vec4(0.0);
+  vec4 total1_1 = vec4(0.0);
+  vec4 total1_2 = vec4(0.0);
+  vec4 total1_3 = vec4(0.0);
+  vec4 total1_4 = vec4(0.0);
+  vec4 total1_5 = vec4(0.0);
+  vec4 total1_6 = vec4(0.0);
+  vec4 total1_7 = vec4(0.0);
+  int column = min(lane % 32, fours - 1);
+  // What this invocation loads of a block: of each row 32 fours, those beyond its end from there.
+  int key0 = (lane + 0) / 32;
+  vec4 next0 = keys_at4(cache + min(begin_at + key0, capacity - 1) * step + column);
+  int key1 = (lane + 64) / 32;
+  vec4 next1 = keys_at4(cache + min(begin_at + key1, capacity - 1) * step + column);
+  int key2 = (lane + 128) / 32;
+  vec4 next2 = keys_at4(cache + min(begin_at + key2, capacity - 1) * step + column);
+  int key3 = (lane + 192) / 32;
+  vec4 next3 = keys_at4(cache + min(begin_at + key3, capacity - 1) * step + column);
+  int key4 = (lane + 256) / 32;
+  vec4 next4 = keys_at4(cache + min(begin_at + key4, capacity - 1) * step + column);
+  int key5 = (lane + 320) / 32;
+  vec4 next5 = keys_at4(cache + min(begin_at + key5, capacity - 1) * step + column);
+  int key6 = (lane + 384) / 32;
+  vec4 next6 = keys_at4(cache + min(begin_at + key6, capacity - 1) * step + column);
+  int key7 = (lane + 448) / 32;
+  vec4 next7 = keys_at4(cache + min(begin_at + key7, capacity - 1) * step + column);
+  for (int begin = begin_at; begin < end; begin += 16) {
+    barrier();
+    tile[key0 * 33 + lane % 32] = next0;
+    tile[key1 * 33 + lane % 32] = next1;
+    tile[key2 * 33 + lane % 32] = next2;
+    tile[key3 * 33 + lane % 32] = next3;
+    tile[key4 * 33 + lane % 32] = next4;
+    tile[key5 * 33 + lane % 32] = next5;
+    tile[key6 * 33 + lane % 32] = next6;
+    tile[key7 * 33 + lane % 32] = next7;
+    barrier();
+    next0 = values_at4(cache + min(begin + key0, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key0 >= end) next0 = vec4(0.0);
+    next1 = values_at4(cache + min(begin + key1, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key1 >= end) next1 = vec4(0.0);
+    next2 = values_at4(cache + min(begin + key2, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key2 >= end) next2 = vec4(0.0);
+    next3 = values_at4(cache + min(begin + key3, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key3 >= end) next3 = vec4(0.0);
+    next4 = values_at4(cache + min(begin + key4, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key4 >= end) next4 = vec4(0.0);
+    next5 = values_at4(cache + min(begin + key5, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key5 >= end) next5 = vec4(0.0);
+    next6 = values_at4(cache + min(begin + key6, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key6 >= end) next6 = vec4(0.0);
+    next7 = values_at4(cache + min(begin + key7, capacity - 1) * step + column);
+    // Beyond what is seen a cache may hold anything, which times 0 need not be 0.
+    if (begin + key7 >= end) next7 = vec4(0.0);
+    vec4 score0 = vec4(0.0);
+    vec4 score1 = vec4(0.0);
+    for (int d = 0; d < fours; d++) {
+      vec4 query0 = query_at4(row0 + d);
+      vec4 query1 = query_at4(row1 + d);
+      vec4 key0_d = tile[(part * 4 + 0) * 33 + d];
+      score0[0] += dot(query0, key0_d);
+      score1[0] += dot(query1, key0_d);
+      vec4 key1_d = tile[(part * 4 + 1) * 33 + d];
+      score0[1] += dot(query0, key1_d);
+      score1[1] += dot(query1, key1_d);
+      vec4 key2_d = tile[(part * 4 + 2) * 33 + d];
+      score0[2] += dot(query0, key2_d);
+      score1[2] += dot(query1, key2_d);
+      vec4 key3_d = tile[(part * 4 + 3) * 33 + d];
+      score0[3] += dot(query0, key3_d);
+      score1[3] += dot(query1, key3_d);
+    }
+    for (int k = 0; k < 4; k++) {
+      int at = begin + part * 4 + k;
+      bool seen = at <= position0 && at < capacity && (window == 0 || at > position0 - window);
+      score0[k] = seen ? score0[k] * factor : -INF;
+    }
+    scores[(quad + 0) * 5 + part] = score0;
+    for (int k = 0; k < 4; k++) {
+      int at = begin + part * 4 + k;
+      bool seen = at <= position1 && at < capacity && (window == 0 || at > position1 - window);
+      score1[k] = seen ? score1[k] * factor : -INF;
+    }
+    scores[(quad + 16) * 5 + part] = score1;
+    barrier();
+    tile[key0 * 33 + lane % 32] = next0;
+    next0 = keys_at4(cache + min(begin + 16 + key0, capacity - 1) * step + column);
+    tile[key1 * 33 + lane % 32] = next1;
+    next1 = keys_at4(cache + min(begin + 16 + key1, capacity - 1) * step + column);
+    tile[key2 * 33 + lane % 32] = next2;
+    next2 = keys_at4(cache + min(begin + 16 + key2, capacity - 1) * step + column);
+    tile[key3 * 33 + lane % 32] = next3;
+    next3 = keys_at4(cache + min(begin + 16 + key3, capacity - 1) * step + column);
+    tile[key4 * 33 + lane % 32] = next4;
+    next4 = keys_at4(cache + min(begin + 16 + key4, capacity - 1) * step + column);
+    tile[key5 * 33 + lane % 32] = next5;
+    next5 = keys_at4(cache + min(begin + 16 + key5, capacity - 1) * step + column);
+    tile[key6 * 33 + lane % 32] = next6;
+    next6 = keys_at4(cache + min(begin + 16 + key6, capacity - 1) * step + column);
+    tile[key7 * 33 + lane % 32] = next7;
+    next7 = keys_at4(cache + min(begin + 16 + key7, capacity - 1) * step + column);
+    barrier();
+    float next_top0 = top0;
+    for (int c = 0; c < 4; c++) next_top0 = max(next_top0, greatest_in(scores[(quad + 0) * 5 + c]));
+    // No key seen so far: any finite number will do.
+    float base0 = next_top0 == -INF ? 0.0 : next_top0;
+    float shrink0 = exp(top0 - base0);
+    top0 = next_top0;
+    sum0 *= shrink0;
+    total0_0 *= shrink0;
+    total0_1 *= shrink0;
+    total0_2 *= shrink0;
+    total0_3 *= shrink0;
+    total0_4 *= shrink0;
+    total0_5 *= shrink0;
+    total0_6 *= shrink0;
+    total0_7 *= shrink0;
+    float next_top1 = top1;
+    for (int c = 0; c < 4; c++) next_top1 = max(next_top1, greatest_in(scores[(quad + 16) * 5 + c]));
+    // No key seen so far: any finite number will do.
+    float base1 = next_top1 == -INF ? 0.0 : next_top1;
+    float shrink1 = exp(top1 - base1);
+    top1 = next_top1;
+    sum1 *= shrink1;
+    total1_0 *= shrink1;
+    total1_1 *= shrink1;
+    total1_2 *= shrink1;
+    total1_3 *= shrink1;
+    total1_4 *= shrink1;
+    total1_5 *= shrink1;
+    total1_6 *= shrink1;
+    total1_7 *= shrink1;
+    for (int c = 0; c < 4; c++) {
+      vec4 weights0 = exp(scores[(quad + 0) * 5 + c] - base0);
+      sum0 += dot(weights0, vec4(1.0));
+      vec4 weights1 = exp(scores[(quad + 16) * 5 + c] - base1);
+      sum1 += dot(weights1, vec4(1.0));
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 0];
+        total0_0 += weights0[0] * v;
+        total1_0 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 4];
+        total0_1 += weights0[0] * v;
+        total1_1 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 8];
+        total0_2 += weights0[0] * v;
+        total1_2 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 12];
+        total0_3 += weights0[0] * v;
+        total1_3 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 16];
+        total0_4 += weights0[0] * v;
+        total1_4 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 20];
+        total0_5 += weights0[0] * v;
+        total1_5 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 24];
+        total0_6 += weights0[0] * v;
+        total1_6 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 0) * 33 + part + 28];
+        total0_7 += weights0[0] * v;
+        total1_7 += weights1[0] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 0];
+        total0_0 += weights0[1] * v;
+        total1_0 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 4];
+        total0_1 += weights0[1] * v;
+        total1_1 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 8];
+        total0_2 += weights0[1] * v;
+        total1_2 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 12];
+        total0_3 += weights0[1] * v;
+        total1_3 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 16];
+        total0_4 += weights0[1] * v;
+        total1_4 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 20];
+        total0_5 += weights0[1] * v;
+        total1_5 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 24];
+        total0_6 += weights0[1] * v;
+        total1_6 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 1) * 33 + part + 28];
+        total0_7 += weights0[1] * v;
+        total1_7 += weights1[1] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 0];
+        total0_0 += weights0[2] * v;
+        total1_0 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 4];
+        total0_1 += weights0[2] * v;
+        total1_1 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 8];
+        total0_2 += weights0[2] * v;
+        total1_2 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 12];
+        total0_3 += weights0[2] * v;
+        total1_3 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 16];
+        total0_4 += weights0[2] * v;
+        total1_4 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 20];
+        total0_5 += weights0[2] * v;
+        total1_5 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 24];
+        total0_6 += weights0[2] * v;
+        total1_6 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 2) * 33 + part + 28];
+        total0_7 += weights0[2] * v;
+        total1_7 += weights1[2] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 0];
+        total0_0 += weights0[3] * v;
+        total1_0 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 4];
+        total0_1 += weights0[3] * v;
+        total1_1 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 8];
+        total0_2 += weights0[3] * v;
+        total1_2 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 12];
+        total0_3 += weights0[3] * v;
+        total1_3 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 16];
+        total0_4 += weights0[3] * v;
+        total1_4 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 20];
+        total0_5 += weights0[3] * v;
+        total1_5 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 24];
+        total0_6 += weights0[3] * v;
+        total1_6 += weights1[3] * v;
+      }
+      {
+        vec4 v = tile[(c * 4 + 3) * 33 + part + 28];
+        total0_7 += weights0[3] * v;
+        total1_7 += weights1[3] * v;
+      }
+    }
+  }
+  if (!inside) return;
+  // The greatest score alone adds 1 to the sum, which is 0 only where no key is seen: then so is y.
+  if (first_query + quad + 0 < queries) {
+    float inverse = 1.0 / (sum0 == 0.0 ? 1.0 : sum0);
+    if (part + 0 < fours) y_put4(row0 + part + 0, total0_0 * inverse);
+    if (part + 4 < fours) y_put4(row0 + part + 4, total0_1 * inverse);
+    if (part + 8 < fours) y_put4(row0 + part + 8, total0_2 * inverse);
+    if (part + 12 < fours) y_put4(row0 + part + 12, total0_3 * inverse);
+    if (part + 16 < fours) y_put4(row0 + part + 16, total0_4 * inverse);
+    if (part + 20 < fours) y_put4(row0 + part + 20, total0_5 * inverse);
+    if (part + 24 < fours) y_put4(row0 + part + 24, total0_6 * inverse);
+    if (part + 28 < fours) y_put4(row0 + part + 28, total0_7 * inverse);
+  }
+  if (first_query + quad + 16 < queries) {
+    float inverse = 1.0 / (sum1 == 0.0 ? 1.0 : sum1);
+    if (part + 0 < fours) y_put4(row1 + part + 0, total1_0 * inverse);
+    if (part + 4 < fours) y_put4(row1 + part + 4, total1_1 * inverse);
+    if (part + 8 < fours) y_put4(row1 + part + 8, total1_2 * inverse);
+    if (part + 12 < fours) y_put4(row1 + part + 12, total1_3 * inverse);
+    if (part + 16 < fours) y_put4(row1 + part + 16, total1_4 * inverse);
+    if (part + 20 < fours) y_put4(row1 + part + 20, total1_5 * inverse);
+    if (part + 24 < fours) y_put4(row1 + part + 24, total1_6 * inverse);
+    if (part + 28 < fours) y_put4(row1 + part + 28, total1_7 * inverse);
+  }
+}

@@ -1,0 +1,11 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+float value(int i) {
+  int block = block_of(i);
+  return (float(x_at(i)) - float(zero_point_at(block))) * scale_at(block);
+}
+

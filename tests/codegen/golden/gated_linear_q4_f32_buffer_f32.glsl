@@ -1,0 +1,33 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+// The product of a row of x and one of the weight's.
+float product(int row, int column) {
+  int steps = (depth + STEP - 1) / STEP;
+  int words_at = column / 32 * steps * 32 + column % 32;
+  float sum = 0.0;
+  for (int step = 0; step < steps; step++) {
+    ivec4 words = weight_at4(words_at + step * 32);
+    for (int j = 0; j < 8; j++) {
+      int k = step * STEP + 4 * j;
+      int group = group_at(min(k, depth - 1), column);
+      vec4 four = numbers(words, j, zero_of(group));
+      float part = 0.0;
+      for (int c = 0; c < min(4, depth - k); c++) part += x_at(row * depth + k + c) * four[c];
+      sum += part * scales_at(group);
+    }
+  }
+  return sum + (has_bias != 0 ? bias_at(column) : 0.0);
+}
+
+void main() {
+  int i = flat_index();
+  int row = i;
+  int column = take(row, columns);
+  if (row >= row_count) return;
+  float value = finish(product(row, column), i);
+  value *= product(row, column + columns);
+  y_put(i, value);
+}

@@ -1,0 +1,73 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+  #line 12 "templates/glsl/lib/prelude.glsl.j2"
+layout(local_size_x = 8, local_size_y = 1, local_size_z = 1) in;
+layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
+void main() {
+  int row = cluster_number();
+  int column = take(row, (columns + 7) / 8) * 8 + cluster_lane();
+  row *= 1;
+  int steps = depth / STEP;
+  int words_at = min(column, (columns + 31) / 32 * 32 - 1) / 32 * steps * 32 + column % 32;
+  int second = min(column, columns - 1) + columns;
+  int second_words_at = second / 32 * steps * 32 + second % 32;
+  int row0 = min(row + 0, row_count - 1) * depth / 4 + cluster_lane() % 8;
+  float sum0 = 0.0;
+  float sum1 = 0.0;
+  for (int step = 0; step < steps; step++) {
+    ivec4 words = weight_at4(words_at + step * 32);
+    int group = group_at(step * STEP, column);
+    float scale = scales_at(group);
+    float zero = zero_of(group);
+    vec4 fours0 = numbers(words, 0, zero);
+    vec4 fours1 = numbers(words, 1, zero);
+    vec4 fours2 = numbers(words, 2, zero);
+    vec4 fours3 = numbers(words, 3, zero);
+    vec4 fours4 = numbers(words, 4, zero);
+    vec4 fours5 = numbers(words, 5, zero);
+    vec4 fours6 = numbers(words, 6, zero);
+    vec4 fours7 = numbers(words, 7, zero);
+    ivec4 second_words = weight_at4(second_words_at + step * 32);
+    int second_group = group_at(step * STEP, second);
+    float second_scale = scales_at(second_group);
+    float second_zero = zero_of(second_group);
+    vec4 second_fours0 = numbers(second_words, 0, second_zero);
+    vec4 second_fours1 = numbers(second_words, 1, second_zero);
+    vec4 second_fours2 = numbers(second_words, 2, second_zero);
+    vec4 second_fours3 = numbers(second_words, 3, second_zero);
+    vec4 second_fours4 = numbers(second_words, 4, second_zero);
+    vec4 second_fours5 = numbers(second_words, 5, second_zero);
+    vec4 second_fours6 = numbers(second_words, 6, second_zero);
+    vec4 second_fours7 = numbers(second_words, 7, second_zero);
+    {
+      vec4 x = x_at4(row0 + step * 8);
+      float part = 0.0;
+      float second_part = 0.0;
+      part += dot(from_lane(x, 0), fours0);
+      second_part += dot(from_lane(x, 0), second_fours0);
+      part += dot(from_lane(x, 1), fours1);
+      second_part += dot(from_lane(x, 1), second_fours1);
+      part += dot(from_lane(x, 2), fours2);
+      second_part += dot(from_lane(x, 2), second_fours2);
+      part += dot(from_lane(x, 3), fours3);
+      second_part += dot(from_lane(x, 3), second_fours3);
+      part += dot(from_lane(x, 4), fours4);
+      second_part += dot(from_lane(x, 4), second_fours4);
+      part += dot(from_lane(x, 5), fours5);
+      second_part += dot(from_lane(x, 5), second_fours5);
+      part += dot(from_lane(x, 6), fours6);
+      second_part += dot(from_lane(x, 6), second_fours6);
+      part += dot(from_lane(x, 7), fours7);
+      second_part += dot(from_lane(x, 7), second_fours7);
+      sum0 += scale * part;
+      sum1 += second_scale * second_part;
+    }
+  }
+  if (column >= columns) return;
+  float value = finish(sum0 + (has_bias != 0 ? bias_at(column) : 0.0), column);
+  y_put(column, value * (sum1 + (has_bias != 0 ? bias_at(second) : 0.0)));
+}

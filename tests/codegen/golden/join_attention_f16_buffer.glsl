@@ -1,0 +1,23 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+void main() {
+  int i = flat_index();
+  if (i >= n) return;
+  int row = i;
+  int column = take(row, depth);
+  float top = -INF;
+  for (int k = row * count; k < (row + 1) * count; k++) top = max(top, tops_at(k));
+  // Where no part has seen a key any finite number will do.
+  if (top == -INF) top = 0.0;
+  float sum = 0.0;
+  float total = 0.0;
+  for (int k = row * count; k < (row + 1) * count; k++) {
+    float weight = exp(tops_at(k) - top);
+    sum += weight * sums_at(k);
+    total += weight * parts_at(k * depth + column);
+  }
+  y_put(i, total / (sum == 0.0 ? 1.0 : sum));
+}

@@ -1,0 +1,29 @@
+#version 450
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+shared int tile[32 * 33];  // [column][row]; one to spare puts a row into different banks
+
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  int block = workgroup_number();
+  int column = take(block, (columns + 31) / 32) * 32;
+  int row = take(block, (rows + 31) / 32) * 32;
+  int x_begin = 0;
+  int y_begin = 0;
+  for (int d = 5; d >= 0; d--) {
+    int at = take(block, outer[d]);
+    x_begin += at * x_steps[d];
+    y_begin += at * y_steps[d];
+  }
+  bool inside = block == 0;
+  for (int k = lane / 32; k < 32; k += 4) {
+    bool there = inside && column + k < columns && row + lane % 32 < rows;
+    tile[k * 33 + lane % 32] = x_at(there ? x_begin + row + lane % 32 + (column + k) * x_step : 0);
+  }
+  barrier();
+  for (int k = lane / 32; k < 32; k += 4) {
+    if (!inside || row + k >= rows || column + lane % 32 >= columns) return;
+    y_put(y_begin + (row + k) * y_step + column + lane % 32, tile[lane % 32 * 33 + k]);
+  }
+}

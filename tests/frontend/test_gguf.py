@@ -1,0 +1,255 @@
+"""GGUF files: the same graphs as of a folder of Hugging Face, and messages for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from spirloom import graph_file
+from spirloom.errors import ImportFailure
+from spirloom.gguf import import_gguf
+from spirloom.gguf.file import GgufFile
+from spirloom.hf import import_folder
+from spirloom.ir import Array, Graph
+from spirloom.ops import OpLibrary
+from spirloom.passes.quantize_weights import Quantisation
+
+from tests.frontend.gguf_writer import (
+    ARRAY,
+    F32,
+    Q4_0,
+    Q8_0,
+    SIZES,
+    STRING,
+    WORDS,
+    Written,
+    file_bytes,
+    tiny_metadata,
+    tiny_tensors,
+    tiny_weights,
+)
+
+HEADS = {"attn_q": 4, "attn_k": 2}
+NAMES = {
+    "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+    "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj", "token_embd": "embed_tokens", "output_norm": "norm",
+}  # fmt: skip
+
+
+def saved(path: Path, metadata: Any = None, tensors: Any = None, version: int = 3) -> Path:
+    file = path / "m.gguf"
+    file.write_bytes(file_bytes(metadata or tiny_metadata(), tensors or tiny_tensors(), version))
+    return file
+
+
+def folder_of(path: Path, architecture: str) -> Path:
+    """The same model as a folder of Hugging Face."""
+    config = {
+        "model_type": architecture,
+        "vocab_size": WORDS,
+        "hidden_size": SIZES["embedding_length"],
+        "intermediate_size": SIZES["feed_forward_length"],
+        "num_hidden_layers": SIZES["block_count"],
+        "num_attention_heads": SIZES["attention.head_count"],
+        "num_key_value_heads": SIZES["attention.head_count_kv"],
+        "max_position_embeddings": SIZES["context_length"],
+        "rms_norm_eps": float(np.float32(1e-5)),
+        "tie_word_embeddings": True,
+    }
+    (path / "config.json").write_text(json.dumps(config))
+    arrays = {}
+    for name, values in tiny_weights().items():
+        part = name.split(".")[-2]
+        layer = "model.layers.0." if name.startswith("blk.") else "model."
+        turned = (
+            by_halves(values, HEADS[part]) if part in HEADS and architecture == "llama" else values
+        )
+        arrays[f"{layer}{NAMES[part]}.weight"] = turned
+    write_safetensors(path / "model.safetensors", arrays)
+    return path
+
+
+def by_halves(rows: Array, heads: int) -> Array:
+    """Spelled out: of a head's rows first the even ones, then the odd ones."""
+    size = len(rows) // heads
+    order = [head * size + at for head in range(heads)
+             for at in [*range(0, size, 2), *range(1, size, 2)]]  # fmt: skip
+    return rows[order]
+
+
+def write_safetensors(path: Path, arrays: dict[str, Array]) -> None:
+    header, content = {}, b""
+    for name, array in arrays.items():
+        offsets = [len(content), len(content) + array.nbytes]
+        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": offsets}
+        content += array.tobytes()
+    packed = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(packed)) + packed + content)
+
+
+def stored(graphs: list[Graph]) -> bytes:
+    for graph in graphs:
+        graph.producer = ""
+    return graph_file.to_bytes(*graphs)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
+def test_the_graph_is_that_of_a_folder(
+    architecture: str, version: int, library: OpLibrary, tmp_path: Path
+) -> None:
+    file = saved(tmp_path, tiny_metadata(architecture), None, version)
+    wanted = import_folder(folder_of(tmp_path, architecture), library=library)
+    made = import_gguf(file, library=library)
+    made[0].attachments = wanted[0].attachments = {}  # of which each has what it has
+    assert stored(made) == stored(wanted)
+
+
+@pytest.mark.parametrize(("kind", "bits", "bytes_each"), [(Q4_0, 4, 0.5625), (Q8_0, 8, 1.0625)])
+def test_quantised_weights_keep_their_bytes(
+    kind: int, bits: int, bytes_each: float, library: OpLibrary, tmp_path: Path
+) -> None:
+    file = saved(tmp_path, tensors=tiny_tensors(kind))
+    _, decode = import_gguf(file, library=library)
+    nodes = [node for node in decode.nodes if "linear" in node.op or "embedding" in node.op]
+    layers = ["embedding", "linear", "linear", "gated_linear", "linear", "linear"]
+    assert [node.op for node in nodes] == [f"spirloom.{layer}_q{bits}" for layer in layers]
+    constants = {t for node in nodes for t in node.inputs() if t.data is not None}
+    elements = sum(values.size for values in tiny_weights().values() if values.ndim > 1)
+    assert sum(t.size for t in constants) == bytes_each * elements, "a tied table is stored once"
+
+
+def wrong_tensor(name: str, **changed: Any) -> dict[str, Written]:
+    tensors = tiny_tensors()
+    given: dict[str, Any] = {
+        "shape": tensors[name].shape,
+        "kind": F32,
+        "content": tensors[name].content,
+    }
+    return {**tensors, name: Written(**{**given, **changed})}
+
+
+def without(name: str) -> dict[str, Written]:
+    return {key: value for key, value in tiny_tensors().items() if key != name}
+
+
+Q = "blk.0.attn_q.weight"
+NESTED = b"".join(struct.pack("<IQ", ARRAY, 1) for _ in range(6))
+TENSORS = [
+    (wrong_tensor(Q, offset=7), rf"tensor '{Q}' lies at 7, and not at a multiple of 32"),
+    (wrong_tensor(Q, offset=1 << 20), rf"tensor '{Q}' takes 4096 bytes at 1048576, and there are"),
+    (wrong_tensor(Q, kind=2, shape=(33, 31)), "rows of 31, and blocks of Q4_0 have 32 elements"),
+    (wrong_tensor(Q, kind=11), f"tensor '{Q}' is of type Q3_K, and those that are read are: F32"),
+    (wrong_tensor(Q, kind=77), "is of type number 77"),
+    (wrong_tensor(Q, shape=(0, 32)), rf"tensor '{Q}' has the impossible shape \[0, 32\]"),
+    (wrong_tensor(Q, shape=(1 << 40, 1 << 40)), "has the impossible shape"),
+    (wrong_tensor(Q, shape=(1, 1, 1, 1, 1)), f"tensor '{Q}' has 5 dimensions, and not 1 to 4"),
+    (wrong_tensor(Q, shape=(16, 32)), rf"Tensor '{Q}' is \[16, 32\], and \[32, 32\] by the sizes"),
+    (wrong_tensor(Q, shape=(31, 32)), rf"Tensor '{Q}' has 31 rows, which are no heads of 8"),
+    (without(Q), f"The model has no tensor '{Q}'"),
+    ({**tiny_tensors(), "rope_freqs.weight": Written((3,), F32, bytes(12))},
+     r"Tensor 'rope_freqs.weight' is \[3\], and holds numbers above 0 for \[4\] pairs"),
+]  # fmt: skip
+VALUES = [
+    ({"general.architecture": "mamba"}, "general.architecture is 'mamba', and none of: llama"),
+    ({"general.alignment": 24}, "general.alignment is 24, and no power of two"),
+    ({"llama.embedding_length": "32"}, "llama.embedding_length is '32', and not a whole number"),
+    ({"llama.expert_count": 8}, "llama.expert_count is 8, and not 0"),
+    ({"llama.rope.dimension_count": 4}, "llama.rope.dimension_count is 4, and not 8"),
+    ({"llama.attention.value_length": 4}, "llama.attention.value_length is 4, and not 8"),
+    ({"llama.rope.scaling.type": "yarn"}, "scaling.type is 'yarn', and only none and linear"),
+    ({"llama.rope.scaling.type": "linear"}, "rope.scaling.factor is absent, and not a number"),
+    ({"llama.rope.freq_base": -1.0}, "The base of rotary embeddings, -1.0, is not above 0"),
+    ({"llama.attention.head_count": 0}, "The model's heads, 0, is not in 1"),
+    ({"llama.attention.head_count_kv": 3}, "4 heads of queries are no multiple of 3 of keys"),
+    ({"llama.context_length": 1 << 29}, "--context"),
+    ({"x": (12, b"")}, "'x' takes 8 bytes at"),
+    ({"x": (13, bytes(8))}, "'x' is of type 13, and types are numbered from 0 to 12"),
+    ({"x": (STRING, struct.pack("<Q", 1 << 60))}, "the length of 'x' is 1152921504606846976, and"),
+    ({"x": (ARRAY, struct.pack("<IQ", 4, 1 << 60))}, "the length of 'x' is 1152921504606846976"),
+    ({"x": (ARRAY, NESTED)}, "arrays in arrays, more than 4 deep"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tensors", "message"), TENSORS)
+def test_wrong_tensors(tensors: Any, message: str, library: OpLibrary, tmp_path: Path) -> None:
+    with pytest.raises(ImportFailure, match=message):
+        import_gguf(saved(tmp_path, tensors=tensors), library=library)
+
+
+@pytest.mark.parametrize(("values", "message"), VALUES)
+def test_wrong_values(values: Any, message: str, library: OpLibrary, tmp_path: Path) -> None:
+    data = file_bytes({**tiny_metadata(), **values}, tiny_tensors())
+    if "takes 8 bytes" in message:
+        data = file_bytes(values, {})[: -(len(file_bytes(values, {})) - 37)]
+    (tmp_path / "m.gguf").write_bytes(data)
+    with pytest.raises(ImportFailure, match=message):
+        import_gguf(tmp_path / "m.gguf", library=library)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"GGUF", "the version takes 4 bytes at 4, and 0 are left"),
+        (b"GGUF" + struct.pack(">I", 3), "its version is 50331648, and 2 and 3, little-endian"),
+        (b"GGUF" + struct.pack("<IQ", 1, 0), "its version is 1, and 2 and 3"),
+        (b"GGUF" + struct.pack("<IQ", 3, 1 << 40), "the number of tensors is 1099511627776, and 0"),
+        (b"GGML" + bytes(40), "it does not begin with GGUF"),
+        (b"", "Cannot read"),
+    ],
+)
+def test_what_is_no_such_file(data: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(data)
+    with pytest.raises(ImportFailure, match=message):
+        GgufFile(tmp_path / "m.gguf")
+
+
+def test_truncated_files_are_refused_wherever_they_end(tmp_path: Path) -> None:
+    data = file_bytes(tiny_metadata(), tiny_tensors(Q4_0))
+    path = tmp_path / "m.gguf"
+    for size in [*range(1, 1400, 3), *range(1400, len(data), 997), len(data) - 1]:
+        path.write_bytes(data[:size])
+        with pytest.raises(ImportFailure) as caught:
+            GgufFile(path)
+        assert len(str(caught.value).splitlines()) == 1 and str(path) in str(caught.value)
+
+
+def test_flipped_bits_are_read_or_refused(library: OpLibrary, tmp_path: Path) -> None:
+    data = file_bytes(tiny_metadata(), tiny_tensors(Q4_0))
+    choose, path, refused = random.Random(5), tmp_path / "m.gguf", 0
+    for at in range(0, 1500, 5):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << choose.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            import_gguf(path, prompt=1, library=library)
+        except ImportFailure as error:
+            refused += 1
+            assert len(str(error).splitlines()) == 1
+    assert refused > 100
+
+
+def test_a_folder_is_rounded_as_it_is_asked(library: OpLibrary, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "qwen2")
+
+    def layers(*skip: str) -> dict[str, str]:
+        graphs = import_folder(folder, quantize=Quantisation(4, 32, skip), library=library)
+        assert stored(graphs) == stored(
+            import_folder(folder, quantize=Quantisation(4, 32, skip), library=library)
+        )
+        nodes = [n for n in graphs[1].nodes if "linear" in n.op or "embedding" in n.op]
+        return {node.name: node.op.rpartition(".")[2] for node in nodes}
+
+    whole = layers()
+    assert len(whole) == 6 and whole.pop("embedding") == "embedding_q4"
+    assert set(whole.values()) == {"linear_q4", "gated_linear_q4"}
+    some = layers("*.qkv", "lm_head")
+    left = {name for name, op in some.items() if op == "linear"}
+    assert left == {"model.layers.0.self_attn.qkv", "lm_head"}

@@ -1,0 +1,192 @@
+"""Inputs and outputs of ONNX models that are states, against ONNX's own evaluator step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from spirloom.cli import main
+from spirloom.graph_reader import load
+from spirloom.ir import Array, Graph
+
+from tests.frontend.models import model, node, ops, random
+from tests.frontend.reference_run import run
+
+HEADS, DEPTH, ROWS = 2, 8, 12
+WIDTH = HEADS * DEPTH
+
+
+def decoder(
+    tokens: int = 1, layers: int = 2, more: Sequence[onnx.NodeProto] = ()
+) -> onnx.ModelProto:
+    """Attention of `tokens` rows over all that came before, and over themselves, `layers` times."""
+    nodes: list[onnx.NodeProto] = []
+    constants: dict[str, Array] = {}
+    inputs: dict[str, list[int | str]] = {"x": [1, tokens, WIDTH]}
+    outputs = ["y"]
+    shape = np.asarray([1, tokens, HEADS, DEPTH])
+    constants |= {"heads": shape, "flat": np.asarray([1, tokens, WIDTH])}
+    constants["scale"] = np.asarray(DEPTH**-0.5, np.float32)
+    last = "x"
+    for i in range(layers):
+        for kind in "qkv":
+            constants[f"w{kind}{i}"] = random(WIDTH, WIDTH, seed=10 * i + ord(kind)) / WIDTH**0.5
+            nodes += [
+                node("MatMul", f"{last} w{kind}{i}", f"{kind}{i}"),
+                node("Reshape", f"{kind}{i} heads", f"{kind}{i}.split"),
+                node("Transpose", f"{kind}{i}.split", f"{kind}{i}.rows", perm=[0, 2, 1, 3]),
+            ]
+        for kind in "kv":
+            inputs[f"past_{kind}.{i}"] = [1, HEADS, "past", DEPTH]
+            outputs.append(f"present_{kind}.{i}")
+            joined = f"past_{kind}.{i} {kind}{i}.rows"
+            nodes.append(node("Concat", joined, f"present_{kind}.{i}", axis=2))
+        nodes += [
+            node("Transpose", f"present_k.{i}", f"keys{i}", perm=[0, 1, 3, 2]),
+            node("MatMul", f"q{i}.rows keys{i}", f"products{i}"),
+            node("Mul", f"products{i} scale", f"scores{i}"),
+            node("Softmax", f"scores{i}", f"parts{i}", axis=-1),
+            node("MatMul", f"parts{i} present_v.{i}", f"sum{i}"),
+            node("Transpose", f"sum{i}", f"sum{i}.rows", perm=[0, 2, 1, 3]),
+            node("Reshape", f"sum{i}.rows flat", f"y{i}.flat"),
+            node("Add", f"{last} y{i}.flat", "y" if i == layers - 1 else f"y{i}"),
+        ]
+        last = f"y{i}"
+    return model([*nodes, *more], inputs, constants, outputs)
+
+
+def window() -> onnx.ModelProto:
+    """A convolution over the last three steps of a signal, of which two come from the cache."""
+    return model(
+        [
+            node("Concat", "cache x", "joined", axis=2),
+            node("Conv", "joined w", "y"),
+            node("Slice", "joined from to axes", "next"),
+        ],
+        {"x": [1, 3, 1], "cache": [1, 3, 2]},
+        {"w": random(4, 3, 3), "from": np.asarray([-2]), "to": np.asarray([99]),
+         "axes": np.asarray([2])},
+        ["y", "next"],
+    )  # fmt: skip
+
+
+def imported(made: onnx.ModelProto, folder: Path, *options: str) -> Graph:
+    path = folder / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    assert main(["import", str(path), "-o", str(folder / "net.slg"), *options]) == 0
+    return load(folder / "net.slg")
+
+
+def steps(made: onnx.ModelProto, pairs: Mapping[str, str], first: Mapping[str, Array],
+          given: Sequence[Array]) -> list[Array]:  # fmt: skip
+    """What ONNX's evaluator gives of one x after the other."""
+    reference = pytest.importorskip("onnx.reference")
+    evaluator = reference.ReferenceEvaluator(made)
+    names = [info.name for info in made.graph.output]
+    states, results = dict(first), []
+    for x in given:
+        found = dict(zip(names, evaluator.run(None, {"x": x, **states}), strict=True))
+        states = {before: found[after] for before, after in pairs.items()}
+        results.append(found["y"])
+    return results
+
+
+def check(graph: Graph, given: Sequence[Array], wanted: Sequence[Array]) -> dict[str, Array]:
+    states: dict[str, Array] = {}
+    for x, y in zip(given, wanted, strict=True):
+        (ours,) = run(graph, {"x": x}, states).values()
+        np.testing.assert_allclose(ours, y, rtol=1e-5, atol=1e-5)
+    return states
+
+
+@pytest.mark.parametrize("tokens", [1, 3])
+def test_a_cache_that_grows_is_written_in_place(tokens: int, tmp_path: Path) -> None:
+    made = decoder(tokens)
+    graph = imported(made, tmp_path, "--state", "past_*=present_*", "--dim", f"past=1..{ROWS}")
+    assert ops(graph).count("spirloom.cache_update") == 4
+    assert ops(graph).count("spirloom.cached_attention") == 2
+    assert "aten.cat" not in ops(graph) and not graph.symbols
+    assert [t.name for t in (*graph.inputs, *graph.outputs)] == ["x", "y"]
+    sizes = {state.tensor.name: state.tensor.shape for state in graph.states}
+    assert sizes.pop("past") == (1,)
+    assert sizes == {f"past_{k}.{i}": (1, HEADS, ROWS, DEPTH) for i in (0, 1) for k in "kv"}
+    given = [random(1, tokens, WIDTH, seed=i) for i in range(ROWS // tokens)]
+    pairs = {name: name.replace("past", "present") for name in sizes}
+    empty = {name: np.zeros((1, HEADS, 0, DEPTH), np.float32) for name in sizes}
+    states = check(graph, given, steps(made, pairs, empty, given))
+    assert states["past"].tolist() == [ROWS]
+
+
+def test_a_state_of_one_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = window()
+    graph = imported(made, tmp_path, "--state", "cache=next")
+    said = capsys.readouterr().out
+    assert "state cache: f32[1, 3, 2], becomes 'next', as a whole" in said
+    given = [random(1, 3, 1, seed=i) for i in range(5)]
+    first = {"cache": np.zeros((1, 3, 2), np.float32)}
+    check(graph, given, steps(made, {"cache": "next"}, first, given))
+
+
+def refusal(made: onnx.ModelProto, folder: Path, capsys: pytest.CaptureFixture[str],
+            *options: str) -> str:  # fmt: skip
+    path = folder / "net.onnx"
+    path.write_bytes(made.SerializeToString())
+    assert main(["import", str(path), "-o", str(folder / "net.slg"), *options]) == 1
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("past", "--state wants IN=OUT, with one * in both or none, not 'past'"),
+        ("past_*=present", "--state wants IN=OUT, with one * in both or none"),
+        ("z=y", "--state z=y names no input; the inputs are: x, past_k.0, past_v.0."),
+        ("past_*=now_*", "'past_k.0' would become 'now_k.0', which is no output"),
+        ("past_?.0=y", "names no input"),
+    ],
+)
+def test_names_that_are_none(
+    state: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = decoder(layers=1)
+    assert message in refusal(made, tmp_path, capsys, "--state", state, "--dim", "past=4")
+
+
+def test_what_cannot_be_written_in_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = ("--state", "past_*=present_*")
+    said = refusal(decoder(layers=1), tmp_path, capsys, *state, "--dim", "past=4")
+    assert "'past_k.0' is f32[1, 2, 4, 8], and 'present_k.0' f32[1, 2, 5, 8]: a cache that" in said
+    read = [node("ReduceSum", "present_k.0", "sum", keepdims=0), node("Add", "sum y", "z")]
+    other = decoder(layers=1, more=read)
+    other.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, None))
+    said = refusal(other, tmp_path, capsys, *state, "--dim", "past=1..8")
+    assert "no attention, reads 'present_k.0'" in said
+    counted = [
+        node("Shape", "past_k.0", "sizes"),
+        node("Cast", "sizes", "floats", to=1),
+        node("ReduceSum", "floats", "sum", keepdims=0),
+        node("Add", "sum y", "z"),
+    ]
+    other = decoder(layers=1, more=counted)
+    other.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, None))
+    said = refusal(other, tmp_path, capsys, *state, "--dim", "past=1..8")
+    assert "The model cannot vary in size" in said or "follows from it" in said
+
+
+def test_one_of_a_pair_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Values that are given in each run, whose rows nothing counts."""
+    options = ("--state", "past_k.0=present_k.0", "--dim", "past=1..8")
+    said = refusal(decoder(layers=1), tmp_path, capsys, *options)
+    assert "are no two caches of one size" in said
+
+
+def test_states_are_for_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    options = ["-o", str(tmp_path / "net.slg"), "--state", "a=b"]
+    assert main(["import", str(tmp_path), *options]) == 1
+    assert "--state is for ONNX models" in capsys.readouterr().err

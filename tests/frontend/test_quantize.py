@@ -1,0 +1,206 @@
+"""Weights of 4 and 8 bits: found in a graph that dequantises them, or rounded at import."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import NodeProto
+from spirloom import graph_file
+from spirloom.builder import Builder
+from spirloom.cli import main
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array, DType, Graph, Tensor, constant
+from spirloom.ops import OpLibrary
+from spirloom.passes import optimize
+from spirloom.passes.large_weights import split_weights
+from spirloom.passes.quantize_weights import Quantisation, quantize_weights
+from spirloom.weight_numbers import rounded_to_nearest
+
+from tests.frontend.models import compute, model, node, ops, random
+
+DEQUANTIZE = "spirloom.dequantize"
+
+
+def layers(library: OpLibrary, depth: int = 64, halves: bool = False) -> Graph:
+    """An embedding, and two layers with a residual, an activation and a bias between them."""
+    dtype = np.float16 if halves else np.float32
+    graph = Graph([Tensor("x", DType.I32, (2, 3))])
+    build = Builder(library, graph)
+
+    def layer(name: str, x: Tensor, features: int, seed: int, **more: object) -> Tensor:
+        build.name = name
+        weight = random(features, x.shape[-1], seed=seed).astype(dtype)
+        return build.emit("aten.linear", x=x, weight=constant(f"{name}.weight", weight), **more)
+
+    build.name = "tokens"
+    table = constant("table", random(50, depth, seed=1).astype(dtype))
+    x = build.emit("aten.embedding", x=table, index=graph.inputs[0])
+    bias = constant("bias", random(depth, seed=2).astype(dtype))
+    y = build.add(layer("first", x, depth, 3, bias=bias), x)
+    graph.outputs = [layer("head", build.emit("aten.relu", x=y), 33, 4)]
+    graph.outputs[0].name = "y"
+    return graph
+
+
+def weight_bytes(graph: Graph) -> dict[str, float]:
+    """By node, the bytes of its weight with all that belongs to it, for each element of it."""
+    found = {}
+    for each in graph.nodes:
+        tensors = [t for t in each.inputs() if t.data is not None and t.name != "bias"]
+        weight = next(t for t in tensors if t.dtype in (DType.I8, DType.U8))
+        elements = prod(weight.shape) * (2 if weight.dtype is DType.U8 else 1)
+        found[each.name] = sum(t.size for t in tensors) / elements
+    return found
+
+
+@pytest.mark.parametrize(("text", "most"), [("int4:32", 0.60), ("int4:128", 0.60), ("int8", 1.05),
+                                            ("int8:64", 1.05)])  # fmt: skip
+@pytest.mark.parametrize("halves", [False, True])
+def test_rounded_layers_are_one_node_and_small(
+    library: OpLibrary, text: str, most: float, halves: bool
+) -> None:
+    plain, graph = (layers(library, 128, halves) for _ in range(2))
+    optimize(graph, library, quantize=Quantisation.of(text))
+    bits = text[3]
+    linear = f"spirloom.linear_q{bits}"
+    assert ops(graph) == [f"spirloom.embedding_q{bits}", linear, linear]
+    assert all(size <= most for size in weight_bytes(graph).values())
+    stored = graph_file.to_bytes(graph)
+    elements = 50 * 128 + 128 * 128 + 33 * 128
+    assert len(stored) <= most * elements + 128 * 4 + 4000  # the bias, and what is said of nodes
+    index = np.array([[0, 49, 7], [1, 2, 3]], np.int32)
+    given, wanted = (compute(g, index).astype(np.float64) for g in (graph, plain))
+    error = np.square(given - wanted).mean() / np.square(wanted).mean()
+    assert 0 < error < (0.05 if bits == "4" else 1e-3)
+
+
+@pytest.mark.parametrize("text", ["int4:32", "int8:64", "int8"])
+def test_large_weights_are_cut_with_their_scales(library: OpLibrary, text: str) -> None:
+    whole, graph = (layers(library, 128) for _ in range(2))
+    for each in (whole, graph):
+        optimize(each, library, quantize=Quantisation.of(text))
+    split_weights(graph, library, largest=32 * 128 * int(text[3]) // 8)
+    cut = [op for op in ops(graph) if "linear" in op or "embedding" in op]
+    kind = text[3]
+    assert cut == [f"spirloom.embedding_q{kind}"] * 2 + [f"spirloom.linear_q{kind}"] * 6
+    index = np.array([[0, 49, 32], [31, 2, 3]], np.int32)
+    # The residual is a sum of its own then, rounded once more.
+    found, wanted = compute(graph, index), compute(whole, index)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_rounding_is_to_nearest_with_an_end_exact() -> None:
+    weight = random(7, 64, seed=5)
+    for bits, group in ((4, 32), (8, 0), (8, 32)):
+        numbers = rounded_to_nearest(weight, bits, group)
+        by_group = weight.reshape(7, -1, group or 64)
+        values, scales = numbers.values.reshape(by_group.shape), numbers.scales[..., None]
+        error, step = np.abs(by_group - values * scales), np.abs(scales)
+        top = by_group > 7 * step if bits == 4 else np.zeros(by_group.shape, bool)
+        assert (error[~top] <= (0.5 * np.broadcast_to(step, error.shape) * 1.13)[~top]).all()
+        assert numbers.values.min() == (-8 if bits == 4 else -127)
+
+
+def test_rows_of_zeros_and_of_tiny_numbers() -> None:
+    weight = np.zeros((2, 32), np.float32)
+    weight[1] = np.linspace(-1e-9, 1e-9, 32)
+    numbers = rounded_to_nearest(weight, 4, 32)
+    assert (numbers.values[0] == 0).all() and numbers.arguments("w")["scales"].dtype is DType.F32  # type: ignore[union-attr]
+    np.testing.assert_allclose(numbers.values[1] * numbers.scales[1], weight[1], atol=2e-10)
+
+
+def test_names_are_left_alone_and_what_does_not_fit(library: OpLibrary) -> None:
+    graph = layers(library)
+    quantize_weights(graph, library, Quantisation.of("int4:32", ["head*", "tok?ns"]))
+    assert [n.name for n in graph.nodes if n.op == "spirloom.linear_q4"] == ["first"]
+    graph = layers(library, depth=40)
+    quantize_weights(graph, library, Quantisation.of("int4:32"))
+    assert "aten.linear" in ops(graph) and "spirloom.linear_q4" not in ops(graph)
+
+
+def test_tied_weights_are_stored_once(library: OpLibrary) -> None:
+    table = constant("table", random(50, 64))
+    graph = Graph([Tensor("x", DType.I32, (3,))])
+    build = Builder(library, graph)
+    x = build.emit("aten.embedding", x=table, index=graph.inputs[0])
+    graph.outputs = [build.emit("aten.linear", x=x, weight=table)]
+    optimize(graph, library, quantize=Quantisation.of("int4:32"))
+    assert sum(t.size for t in graph.tensors() if t.data is not None) == 50 * (32 + 2 * 2)
+
+
+@pytest.mark.parametrize("text", ["int4", "int4:16", "int3:32", "int8:", "4", ""])
+def test_other_formats_are_refused(text: str) -> None:
+    with pytest.raises(ImportFailure, match="--quantize wants int4:GROUP"):
+        Quantisation.of(text)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made: list[NodeProto] = [node("MatMul", "x w", "h"), node("Gemm", "h v c", "y", transB=1)]
+    constants = {"w": random(64, 32), "v": random(10, 32), "c": random(10)}
+    (tmp_path / "net.onnx").write_bytes(model(made, {"x": (3, 64)}, constants).SerializeToString())
+    command = ["import", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.slg")]
+    assert main([*command, "--quantize", "int4:32", "--skip", "Gemm*"]) == 0
+    assert "linear_q4" in inspected(tmp_path / "net.slg", capsys)
+    assert main([*command, "--skip", "Gemm*"]) == 1
+    assert "give that as well" in capsys.readouterr().err
+
+
+def inspected(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert main(["inspect", str(path), "--nodes"]) == 0
+    return capsys.readouterr().out
+
+
+Case = tuple[Array, Array, Array, dict[str, object]]
+RNG = np.random.default_rng(3)
+CASES: dict[str, Case] = {
+    "tensor": (RNG.integers(-128, 128, (6, 40)).astype(np.int8), np.array([0.1], np.float32),
+               np.array([3], np.int32), {}),
+    "rows": (RNG.integers(-128, 128, (6, 40)).astype(np.int8), random(6), np.zeros(6, np.int32),
+             {"axis": 0}),
+    "groups": (RNG.integers(-8, 8, (6, 64)).astype(np.int8), random(6, 2),
+               RNG.integers(-8, 8, (6, 2)).astype(np.int32), {"block_size": (1, 32)}),
+    "unsigned": (RNG.integers(0, 16, (6, 64)).astype(np.uint8), random(6, 2),
+                 RNG.integers(0, 16, (6, 2)).astype(np.int32), {"block_size": (1, 32)}),
+    "bytes": (RNG.integers(0, 256, (6, 40)).astype(np.uint8), random(6, 1),
+              RNG.integers(0, 256, (6, 1)).astype(np.int32), {}),
+}  # fmt: skip
+
+
+def dequantised(library: OpLibrary, case: Case, turned: bool) -> Graph:
+    values, scale, zero, places = case
+    if turned:
+        values, scale, zero = values.T.copy(), scale.T.copy(), zero.T.copy()
+        places = {key: tuple(reversed(v)) if isinstance(v, tuple) else 1 - int(str(v))
+                  for key, v in places.items()}  # fmt: skip
+    graph = Graph([Tensor("x", DType.F32, (3, 64 if 64 in values.shape else 40))])
+    build = Builder(library, graph)
+    weight = build.emit(DEQUANTIZE, x=build.constant(values), scale=build.constant(scale),
+                        zero_point=build.constant(zero), **places)  # fmt: skip
+    weight = build.permute(weight, [1, 0]) if turned else weight
+    y = build.emit("aten.linear", x=graph.inputs[0], weight=weight)
+    graph.outputs = [build.add(y, build.constant(random(6, seed=8)))]
+    graph.outputs[0].name = "y"
+    return graph
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_dequantised_weights_become_numbers(library: OpLibrary, name: str, turned: bool) -> None:
+    plain, graph = (dequantised(library, CASES[name], turned) for _ in range(2))
+    optimize(graph, library)
+    bits = 4 if name in ("groups", "unsigned") else 8
+    assert ops(graph) == [f"spirloom.linear_q{bits}"]
+    x = random(*graph.inputs[0].shape)
+    np.testing.assert_allclose(compute(graph, x), compute(plain, x), rtol=1e-4, atol=1e-3)
+
+
+def test_ragged_groups_stay_dequantised(library: OpLibrary) -> None:
+    case: Case = (RNG.integers(-8, 8, (6, 40)).astype(np.int8), random(6, 20),
+            np.zeros((6, 20), np.int32), {"block_size": (1, 2)})  # fmt: skip
+    graph = dequantised(library, case, False)
+    optimize(graph, library)
+    assert DEQUANTIZE in ops(graph) and "aten.linear" in ops(graph)

@@ -1,0 +1,47 @@
+"""The program spirloom-llm, and a small model of random weights for it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.llm.folder import write_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+Program = Callable[..., "subprocess.CompletedProcess[str]"]
+
+CONTEXT = 96
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("spirloom")
+    group.addoption("--program", type=Path, default=ROOT / "build/release/bin/spirloom-llm")
+
+
+@pytest.fixture(scope="session")
+def llm(request: pytest.FixtureRequest) -> Program:
+    """Runs the program; `text` is its standard input."""
+    program = request.config.getoption("--program")
+
+    def run(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
+        command = [str(program), *map(str, arguments)]
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph file with a context of CONTEXT tokens, of which one run of prefill takes 8."""
+    from spirloom.cli import main
+
+    folder = tmp_path_factory.mktemp("llm")
+    write_folder(folder / "tiny", "llama3", CONTEXT)
+    path = folder / "tiny.slg"
+    assert main(["import", str(folder / "tiny"), "-o", str(path), "--prompt", "8"]) == 0
+    return path

@@ -1,0 +1,104 @@
+"""Layers with quantised weights: the weights spelt out, then PyTorch's layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tests.reference.forms.layers import FORMS as LAYERS
+
+
+def _halves(weight: Any) -> Any:
+    """The numbers -8..7 of bytes, the low half first."""
+    numbers = torch.empty(weight.shape[0], 2 * weight.shape[1], dtype=torch.int32)
+    numbers[:, 0::2] = weight.to(torch.int32) % 16 - 8
+    numbers[:, 1::2] = torch.div(weight.to(torch.int32), 16, rounding_mode="floor") - 8
+    return numbers
+
+
+def _layer(numbers: Callable[[Any], Any], op: str = "aten.linear") -> Callable[..., Any]:
+    def form(
+        x: Any, weight: Any, scales: Any, group: int, bias: Any, zeros: Any, *rest: Any
+    ) -> Any:
+        rows, depth = weight.shape[0], x.shape[-1]
+        groups = torch.arange(depth) // (group or max(depth, 1))
+        of_element = [None if t is None else t.double().reshape(-1, t.shape[-1])[groups, :rows].T
+                      for t in (scales, zeros)]  # fmt: skip
+        values = numbers(weight)[:, :depth]
+        values = (values if zeros is None else values - of_element[1]) * of_element[0]
+        bias = None if bias is None else bias[:rows]
+        return LAYERS[op](x, values, bias, *rest)
+
+    return form
+
+
+def _rows(numbers: Any, scales: Any, index: Any, group: int, by_column: bool, *_: Any) -> Any:
+    """An embedding of the table that the numbers stand for, indices counted from its start."""
+    count, size = numbers.shape
+    by_row = scales.double().T[:count] if by_column else scales.double().reshape(count, -1)
+    table = numbers.reshape(count, -1, group or size) * by_row[:, :, None]
+    return torch.nn.functional.embedding(index % count, table.reshape(count, size))
+
+
+def _rows_of_halves(weight: Any, *args: Any) -> Any:
+    numbers, low_first = _halves(weight), args[4]
+    pairs = numbers.reshape(len(weight), -1, 2)
+    return _rows((pairs if low_first else pairs.flip(-1)).flatten(1), *args)
+
+
+def _as_channel(t: Any, x: Any, axis: int, block_size: list[int]) -> tuple[Any, Any]:
+    """x so shaped that each of the values has dims of its own, and these, to broadcast."""
+    if block_size or (t.ndim == x.ndim and t.numel() > 1):
+        sizes = block_size or [n // m for n, m in zip(x.shape, t.shape, strict=True)]
+        split = [n for size, b in zip(x.shape, sizes, strict=True) for n in (size // b, b)]
+        counts = [n for size, b in zip(x.shape, sizes, strict=True) for n in (size // b, 1)]
+        return x.reshape(split), t.reshape(counts)
+    dims = [1] * x.ndim
+    if t.numel() > 1:
+        dims[axis] = -1
+    return x, t.reshape(dims)
+
+
+def _quantize(
+    x: Any, scale: Any, zero: Any, axis: int, block: list[int], low: int, high: int, dtype: str
+) -> Any:
+    split, scale = _as_channel(scale.double(), x, axis, block)
+    _, zero = _as_channel(zero, x, axis, block)
+    whole = torch.clamp(torch.round(split / scale) + zero, low, high)
+    return whole.reshape(x.shape).to({"i8": torch.int8, "u8": torch.uint8}[dtype])
+
+
+def _dequantize(x: Any, scale: Any, zero: Any, axis: int, block: list[int], dtype: str) -> Any:
+    split, scale = _as_channel(scale.double(), x, axis, block)
+    _, zero = _as_channel(zero, x, axis, block)
+    return ((split.double() - zero.double()) * scale).reshape(x.shape)
+
+
+def _rounded(layer: Callable[..., Any]) -> Callable[..., Any]:
+    """The layer of x as its rows are when they were rounded to int8."""
+
+    def form(
+        x: Any, scale: Any, zero: Any, weight: Any, scales: Any, group: int, bias: Any, *rest: Any
+    ) -> Any:
+        shape = (*x.shape[:-1], 1)
+        scale, zero = scale.double().reshape(shape), zero.double().reshape(shape)
+        numbers = torch.clamp(torch.round(x / scale) + zero, -128, 127)
+        return layer((numbers - zero) * scale, weight, scales, group, bias, None, *rest)
+
+    return form
+
+
+FORMS: dict[str, Callable[..., Any]] = {
+    "spirloom.gated_linear_q4": _layer(_halves, "spirloom.gated_linear"),
+    "spirloom.gated_linear_q8": _layer(lambda w: w.to(torch.int32), "spirloom.gated_linear"),
+    "spirloom.dequantize": _dequantize,
+    "spirloom.quantize": _quantize,
+    "spirloom.embedding_q4": _rows_of_halves,
+    "spirloom.embedding_q8": _rows,
+    "spirloom.linear_dq8_q4": _rounded(_layer(_halves)),
+    "spirloom.linear_dq8_q8": _rounded(_layer(lambda weight: weight.to(torch.int32))),
+    "spirloom.linear_q4": _layer(_halves),
+    "spirloom.linear_q8": _layer(lambda weight: weight.to(torch.int32)),
+}

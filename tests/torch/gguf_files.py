@@ -1,0 +1,119 @@
+"""Models of transformers as GGUF files, by the package that llama.cpp's converter uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import torch
+from gguf import GGMLQuantizationType as Type
+
+_NAMES = {
+    "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm",
+    "lm_head": "output",
+    "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+
+
+def name_of(parameter: str) -> str:
+    """What a GGUF file calls a parameter of transformers."""
+    whole, _, end = parameter.rpartition(".")
+    if not whole.startswith("model.layers."):
+        return f"{_NAMES[whole]}.{end}"
+    layer, part = whole.removeprefix("model.layers.").split(".", 1)
+    return f"blk.{layer}.{_NAMES[part]}.{end}"
+
+
+def by_neighbours(rows: Any, heads: int) -> Any:
+    """As llama.cpp's converter permutes queries and keys of Llama."""
+    shape = rows.shape
+    halves = rows.reshape(heads, 2, shape[0] // heads // 2, *shape[1:])
+    return halves.swapaxes(1, 2).reshape(shape)
+
+
+def write(
+    model: Any, path: Path, kinds: dict[str, Type] | Type, factors: Any = None,
+    vocabulary: Callable[[gguf.GGUFWriter], None] | None = None,
+) -> None:  # fmt: skip
+    """Writes the model with matrices of types, by the ends of their names or all of one, and a
+    vocabulary, by default one of words that no text has.
+
+    Its parameters become what the file's numbers are.
+    """
+    config = model.config
+    writer = gguf.GGUFWriter(path, config.model_type)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    size = model.model.layers[0].self_attn.head_dim
+    if size * config.num_attention_heads != config.hidden_size:
+        writer.add_key_length(size)
+        writer.add_value_length(size)
+    writer.add_rope_dimension_count(size)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    if vocabulary is None:
+        writer.add_token_list([f"token {i}" for i in range(config.vocab_size)])
+    else:
+        vocabulary(writer)
+    if factors is not None:
+        writer.add_tensor("rope_freqs.weight", np.asarray(factors, np.float32))
+    for name, parameter in model.named_parameters():
+        _add(writer, model, name, parameter, kinds)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _add(
+    writer: gguf.GGUFWriter, model: Any, name: str, parameter: Any, kinds: dict[str, Type] | Type
+) -> None:
+    values = parameter.detach().numpy()
+    kind = Type.F32
+    if values.ndim > 1:
+        named = {} if isinstance(kinds, Type) else kinds
+        default = kinds if isinstance(kinds, Type) else Type.F32
+        kind = next((k for end, k in named.items() if name.endswith(f"{end}.weight")), default)
+    heads = {"q_proj": model.config.num_attention_heads, "k_proj": model.config.num_key_value_heads}
+    count = heads.get(name.split(".")[-2], 0) if model.config.model_type == "llama" else 0
+    if count:
+        values = by_neighbours(values, count)
+    stored = numbers(values, kind)
+    with torch.no_grad():
+        kept = gguf.quants.dequantize(stored, kind).reshape(values.shape)
+        if count:  # back again, as transformers wants it
+            kept = kept.reshape(count, -1, 2, *values.shape[1:]).swapaxes(1, 2)
+        parameter.copy_(torch.from_numpy(kept.reshape(values.shape).astype(np.float32)))
+    writer.add_tensor(name_of(name), stored, raw_dtype=kind)
+
+
+def numbers(values: Any, kind: Type) -> Any:
+    """Blocks of a type. Of those that the package only reads, random ones of sensible scales."""
+    if kind not in (Type.Q4_K, Type.Q5_K, Type.Q6_K):
+        return gguf.quants.quantize(values, kind)
+    elements, size = gguf.GGML_QUANT_SIZES[kind]
+    generator = np.random.default_rng(values.size)
+    count = values.size // elements
+    blocks = generator.integers(0, 256, (count, size), np.uint8)
+    scales = generator.uniform(0.0005, 0.001, (count, 2)).astype(np.float16).view(np.uint8)
+    at = 208 if kind is Type.Q6_K else 0
+    blocks[:, at : at + 4] = scales[:, : size - at]
+    return blocks.reshape(values.shape[0], -1)

@@ -1,0 +1,29 @@
+"""Networks of transformers by spirloom.torch.compile and torch.compile, against eager PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.torch.compiled import BOTH, Compile, by_export, check, reports
+from tests.torch.networks import made
+
+pytestmark = pytest.mark.usefixtures("inference")
+
+
+@pytest.mark.parametrize(
+    "name", ["llama", "bert", "resnet", "convnext", "vit", "deberta", "rtdetr"]
+)
+@BOTH
+def test_networks(compiled: Compile, name: str) -> None:
+    module, args = made(name)
+    run = compiled(module, **args)
+    check(run(**args), module(**args), 1e-4)
+    (report,) = reports(run)
+    nodes = [node for node in report.nodes if node.side is not None]
+    assert len(report.staying) <= len(nodes) // 10
+
+
+def test_a_network_that_goes_whole_is_one_segment() -> None:
+    module, args = made("llama")
+    report = by_export(module, **args).report
+    assert report.is_full and len(report.parts) == 1

@@ -1,0 +1,197 @@
+"""GGUF files that llama.cpp's package wrote, against transformers on the dequantised weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+import spirloom
+import tokenizers
+import torch
+import transformers
+from gguf import GGMLQuantizationType as Type
+from spirloom import graph_file
+from spirloom.cli import main
+from spirloom.gguf import import_gguf
+from spirloom.gguf.blocks import BLOCKS, read_rows
+from spirloom.ir import DType
+from spirloom.weight_numbers import Numbers
+
+from tests.llm.folder import CHATML, TOKENIZERS
+from tests.llm.make_tokenizers import TEXTS, random_texts
+from tests.torch.gguf_files import numbers, write
+
+SIZES = {
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 128,
+}
+LARGER = {**SIZES, "hidden_size": 256, "intermediate_size": 256}
+FACTORS = np.linspace(1, 4, 8)
+PROMPT = [3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 8, 90, 7, 9]
+
+
+def made(config: Any) -> Any:
+    """A model with random weights, which are large enough for tokens to differ."""
+    torch.manual_seed(1)
+    config._attn_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    for name, parameter in model.named_parameters():
+        if parameter.ndim > 1 or name.endswith("bias"):
+            torch.nn.init.normal_(parameter, 0.0, 0.3)
+    return model
+
+
+MODELS: dict[str, Any] = {
+    "llama": lambda: made(transformers.LlamaConfig(**SIZES, tie_word_embeddings=True)),
+    "qwen2": lambda: made(transformers.Qwen2Config(**SIZES)),
+    "qwen3": lambda: made(transformers.Qwen3Config(**SIZES, head_dim=32)),
+}
+
+
+def eager_tokens(model: Any, count: int) -> tuple[list[int], Any]:
+    """Greedily chosen tokens, and the scores that the first one is of."""
+    tokens, first = list(PROMPT), None
+    with torch.no_grad():
+        for _ in range(count):
+            scores = model(torch.tensor([tokens])).logits[0, -1]
+            first = scores if first is None else first
+            tokens.append(int(scores.argmax()))
+    return tokens[len(PROMPT) :], first
+
+
+def check(model: Any, path: Path, count: int = 64) -> list[str]:
+    """That scores and tokens are those of transformers; the operators of `decode`."""
+    wanted, scores = eager_tokens(model, count)
+    assert len(set(wanted)) > 4, "the model says something"
+    graphs = import_gguf(path, prompt=16)
+    data = graph_file.to_bytes(*graphs)
+    prefill = spirloom.load(data)
+    decode = spirloom.load(data, method="decode", shares=prefill)
+    (logits,) = prefill(np.array([PROMPT], np.int32))
+    assert np.abs(logits[0] - scores.numpy()).max() <= 1e-4 * scores.abs().max()
+    decode.submit_steps(count - 1).result()
+    assert decode.states["tokens"][len(PROMPT) : len(PROMPT) + count].tolist() == wanted
+    return [node.op for node in graphs[1].nodes]
+
+
+@pytest.mark.parametrize("kind", [Type.Q4_0, Type.Q8_0, Type.F16, Type.BF16])
+@pytest.mark.parametrize("name", MODELS)
+def test_tokens_are_those_of_transformers(name: str, kind: Type, tmp_path: Path) -> None:
+    model, path = MODELS[name](), tmp_path / "model.gguf"
+    write(model, path, kind)
+    found = check(model, path)
+    bits = {Type.Q4_0: "_q4", Type.Q8_0: "_q8"}.get(kind)
+    of = f"spirloom.{{}}{bits}".format if bits else "aten.{}".format
+    gated = f"spirloom.gated_linear{bits or ''}"
+    layers = [op for op in found if "linear" in op or "embedding" in op]
+    layer = [of("linear"), of("linear"), gated, of("linear")]
+    assert layers == [of("embedding"), *layer, *layer, of("linear")]
+
+
+def test_factors_of_frequencies(tmp_path: Path) -> None:
+    """Llama 3's, which llama.cpp's converter computes once and keeps as a tensor."""
+    model, path = MODELS["llama"](), tmp_path / "model.gguf"
+    write(model, path, Type.F32, FACTORS)
+    rotary = model.model.rotary_emb
+    rotary.inv_freq = rotary.inv_freq / torch.from_numpy(FACTORS.astype(np.float32))
+    check(model, path)
+
+
+def test_types_within_a_model_differ(tmp_path: Path) -> None:
+    """Values and down products of more bits, as llama.cpp's mixtures have them."""
+    model, path = made(transformers.LlamaConfig(**LARGER)), tmp_path / "model.gguf"
+    kinds = {
+        **dict.fromkeys(("q_proj", "k_proj"), Type.Q4_0),
+        **dict.fromkeys(("v_proj", "down_proj", "lm_head"), Type.Q6_K),
+        "embed_tokens": Type.Q8_0,
+        "o_proj": Type.Q5_0,
+        "gate_proj": Type.Q5_K,
+        "up_proj": Type.Q4_K,
+    }
+    write(model, path, kinds)
+    said: list[str] = []
+    import_gguf(path, prompt=16, tell=said.append)
+    assert [line.partition(",")[0] for line in said] == [
+        "2 tensors of type Q4_K", "2 tensors of type Q5_K"]  # fmt: skip
+    found = check(model, path, 24)
+    layer = ["linear_q4", "linear_q8", "linear_q8", "gated_linear", "linear_q8"]
+    layers = [op.rpartition(".")[2] for op in found if "linear" in op]
+    assert layers == [*layer, *layer, "linear_q8"]
+
+
+def test_halves(tmp_path: Path) -> None:
+    model, path = MODELS["qwen2"](), tmp_path / "model.gguf"
+    write(model, path, Type.Q4_0)
+    _, scores = eager_tokens(model, 1)
+    data = graph_file.to_bytes(*import_gguf(path, prompt=16, dtype=DType.F16))
+    (logits,) = spirloom.load(data)(np.array([PROMPT], np.int32))
+    np.testing.assert_allclose(logits[0], scores, rtol=0.05, atol=0.05 * float(scores.abs().max()))
+
+
+@pytest.mark.parametrize("kind", sorted(BLOCKS))
+def test_numbers_are_those_of_the_package(kind: int) -> None:
+    """Bit for bit, for blocks of random bytes and for rounded weights."""
+    generator = np.random.default_rng(kind)
+    values = generator.normal(0, 0.3, (6, 512)).astype(np.float32)
+    rows = np.ascontiguousarray(numbers(values, Type(kind))).view(np.uint8)
+    stored = read_rows(kind, rows.reshape(6, -1))
+    found = stored.floats() if isinstance(stored, Numbers) else stored
+    wanted = gguf.quants.dequantize(rows.reshape(6, -1), Type(kind)).reshape(6, -1)
+    np.testing.assert_array_equal(found.astype(np.float32), wanted.astype(np.float32))
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, output = tmp_path / "model.gguf", tmp_path / "net.slg"
+    write(made(transformers.LlamaConfig(**LARGER)), path, {"up_proj": Type.Q4_K})
+    line = ["import", str(path), "-o", str(output), "--context", "64", "--prompt", "8"]
+    assert main(line) == 0
+    said, told = capsys.readouterr()
+    assert f"{path}: 2 tensors of type Q4_K, whose minima are no whole steps, become f32" in told
+    assert f"{output}: prefill: " in said
+    whole = output.stat().st_size
+    assert main([*line, "--quantize", "int8:32"]) == 0
+    assert output.stat().st_size < 0.5 * whole
+
+
+@pytest.mark.parametrize(
+    ("name", "pre"), [("gpt2", "gpt-2"), ("llama3", "llama-bpe"), ("qwen", "qwen2")]
+)
+def test_the_vocabulary_is_the_tokenizer(tmp_path: Path, name: str, pre: str) -> None:
+    """Tokens and text of Hugging Face's tokenizer whose vocabulary the file has."""
+    content = json.loads((TOKENIZERS / f"{name}.json").read_text())["tokenizer"]
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(content))
+    numbers = theirs.get_vocab(with_added_tokens=True)
+    special = {token["content"] for token in content["added_tokens"]}
+    words = sorted(numbers, key=numbers.__getitem__)
+
+    def vocabulary(writer: gguf.GGUFWriter) -> None:
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre(pre)
+        writer.add_token_list(words)
+        writer.add_token_types([3 if word in special else 1 for word in words])
+        writer.add_token_merges([" ".join(pair) for pair in content["model"]["merges"]])
+        writer.add_bos_token_id(numbers["<s>"])
+        writer.add_eos_token_id(numbers["<|im_end|>"])
+        writer.add_add_bos_token(True)
+        writer.add_chat_template(CHATML)
+
+    model = made(transformers.LlamaConfig(**{**SIZES, "vocab_size": len(words)}))
+    write(model, tmp_path / "m.gguf", Type.F32, vocabulary=vocabulary)
+    carried = import_gguf(tmp_path / "m.gguf")[0].attachments
+    ours = tokenizers.Tokenizer.from_str(carried["tokenizer.json"].decode())
+    for text in [*TEXTS, *random_texts(300, seed=2)]:
+        tokens = ours.encode(text, add_special_tokens=False).ids
+        assert tokens == theirs.encode(text, add_special_tokens=False).ids, text
+        assert ours.decode(tokens) == theirs.decode(tokens)
+    facts = json.loads(carried["language_model.json"])
+    assert (facts["eos"], facts["bos"]) == ([numbers["<|im_end|>"]], numbers["<s>"])
+    assert facts["add_bos"] and facts["chat"]["generate"] == "<|im_start|>assistant\n"

@@ -1,0 +1,210 @@
+"""Folders of Hugging Face against transformers' eager models: the same tokens, greedily."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spirloom
+import torch
+import transformers
+from spirloom import graph_file
+from spirloom.cli import main
+from spirloom.errors import ImportFailure
+from spirloom.family import llama
+from spirloom.hf import import_folder
+from spirloom.ir import DType
+
+from op_specs.reference import sampling
+
+SIZES = {
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 128,
+}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 5000.0,
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+CONFIGS: dict[str, Any] = {
+    "llama": lambda **more: transformers.LlamaConfig(**SIZES | more, tie_word_embeddings=True),
+    "llama3": lambda **more: transformers.LlamaConfig(**SIZES | more, rope_scaling=LLAMA3),
+    "mistral": lambda **more: transformers.MistralConfig(**SIZES | more, sliding_window=24),
+    "qwen2": lambda **more: transformers.Qwen2Config(**SIZES | more),
+    "qwen3": lambda **more: transformers.Qwen3Config(**SIZES | more, head_dim=32),
+}
+PROMPT = [3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 8, 90, 7, 9]
+
+
+def saved(name: str, folder: Path, **sizes: int) -> Any:
+    """A model with random weights, which are large enough for tokens to differ."""
+    torch.manual_seed(1)
+    config = CONFIGS[name](**sizes)
+    config._attn_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, 0.0, 0.3) if parameter.ndim > 1 else None
+    model.save_pretrained(folder)
+    return model
+
+
+def eager_tokens(model: Any, count: int) -> tuple[list[int], Any]:
+    """Greedily chosen tokens, and the scores that the first one is of."""
+    tokens, first = list(PROMPT), None
+    with torch.no_grad():
+        for _ in range(count):
+            scores = model(torch.tensor([tokens])).logits[0, -1]
+            first = scores if first is None else first
+            tokens.append(int(scores.argmax()))
+    return tokens[len(PROMPT) :], first
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_tokens_are_those_of_transformers(name: str, tmp_path: Path) -> None:
+    wanted, scores = eager_tokens(saved(name, tmp_path), 64)
+    assert len(set(wanted)) > 4, "the model says something"
+    data = graph_file.to_bytes(*import_folder(tmp_path, prompt=16))
+    prefill = spirloom.load(data)
+    decode = spirloom.load(data, method="decode", shares=prefill)
+    for chunks in ([14], [5, 1, 8]):
+        prefill.reset_states()
+        begin = 0
+        for chunk in chunks:
+            (logits,) = prefill(np.array([PROMPT[begin : begin + chunk]], np.int32))
+            begin += chunk
+        np.testing.assert_allclose(logits[0], scores, rtol=1e-4, atol=1e-4)
+        decode.submit_steps(1).result()
+        decode.submit_steps(62).result()
+        assert decode.states["position"].tolist() == [len(PROMPT) + 63]
+        assert decode.states["tokens"][len(PROMPT) : len(PROMPT) + 64].tolist() == wanted
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen3"])
+@pytest.mark.parametrize("quantised", [False, True])
+def test_a_layer_is_eight_dispatches(name: str, quantised: bool, tmp_path: Path) -> None:
+    """Norm, QKV, caches, attention, output, norm, gate and up, down: counted by one layer more."""
+    counts = []
+    for layers in (2, 3):
+        folder = tmp_path / str(layers)
+        saved(name, folder, num_hidden_layers=layers)
+        output = folder / "net.slg"
+        line = ["import", str(folder), "-o", str(output)]
+        assert main([*line, "--quantize", "int4:32"] if quantised else line) == 0
+        prefill = spirloom.load(output)
+        decode = spirloom.load(output, method="decode", shares=prefill)
+        counts.append(decode.stats.dispatches)
+    assert counts[1] - counts[0] == 8
+
+
+def test_tokens_are_sampled(tmp_path: Path) -> None:
+    """The tokens drawn are those that transformers' warpers leave, of the greatest noisy score."""
+    model = saved("llama", tmp_path)
+    data = graph_file.to_bytes(*import_folder(tmp_path, prompt=16))
+    prefill = spirloom.load(data)
+    decode = spirloom.load(data, method="decode", shares=prefill)
+    how = {"temperature": 6.0, "top_k": 30, "top_p": 0.8, "seed": 5}
+    for key, value in how.items():
+        kind = prefill.states[key].dtype
+        decode.states[key] = np.array([value], kind)
+    prefill(np.array([PROMPT], np.int32))
+    decode.submit_steps(31).result()
+    found = decode.states["tokens"][: len(PROMPT) + 32].tolist()
+    found[: len(PROMPT)] = PROMPT
+    warpers = [
+        transformers.TemperatureLogitsWarper(how["temperature"]),
+        transformers.TopKLogitsWarper(int(how["top_k"])),
+        transformers.TopPLogitsWarper(how["top_p"]),
+    ]
+    wanted = list(PROMPT)
+    with torch.no_grad():
+        for position in range(len(PROMPT), len(found)):
+            scores = model(torch.tensor([wanted])).logits[:, -1]
+            for warper in warpers:
+                scores = warper(None, scores)
+            noise = sampling.noise(scores.shape[1], position, int(how["seed"]))
+            wanted.append(int((scores[0].double() + torch.from_numpy(noise)).argmax()))
+    assert found == wanted
+    assert len(set(wanted)) > 16, "chance had a part in it"
+
+
+def test_caches_are_neither_copied_nor_doubled(tmp_path: Path) -> None:
+    saved("llama", tmp_path)
+    data = graph_file.to_bytes(*import_folder(tmp_path, prompt=16))
+    prefill = spirloom.load(data)
+    decode = spirloom.load(data, method="decode", shares=prefill)
+    caches = 2 * 2 * 128 * 2 * 16 * 4
+    assert caches <= prefill.stats.state_bytes < caches + 8192
+    assert decode.stats.state_bytes == 0
+    assert decode.stats.planned_bytes < caches
+    copied = [row for row in decode.profile() if row.op == "copy"]
+    assert [row.node for row in copied] == ["position"]
+
+
+def test_long_contexts_are_looked_at_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, _ = eager_tokens(saved("llama", tmp_path), 20)
+    monkeypatch.setattr(llama, "PART", 7)
+    monkeypatch.setattr(llama, "_PARTED", 28)
+    graphs = import_folder(tmp_path, prompt=14)
+    assert any(n.op == "spirloom.join_attention" for n in graphs[1].nodes)
+    data = graph_file.to_bytes(*graphs)
+    prefill = spirloom.load(data)
+    decode = spirloom.load(data, method="decode", shares=prefill)
+    prefill(np.array([PROMPT], np.int32))
+    decode.submit_steps(19).result()
+    assert decode.states["tokens"][14:34].tolist() == wanted
+
+
+@pytest.mark.parametrize("name", ["llama", "mistral"])
+def test_queries_of_a_long_prompt_share_what_they_see(name: str, tmp_path: Path) -> None:
+    """In chunks that begin where the caches are empty, and where they are not."""
+    model = saved(name, tmp_path)
+    prompt = PROMPT * 5
+    with torch.no_grad():
+        scores = model(torch.tensor([prompt])).logits[0, -1]
+    prefill = spirloom.load(graph_file.to_bytes(*import_folder(tmp_path, prompt=40)))
+    for begin, end in ((0, 33), (33, 70)):
+        (logits,) = prefill(np.array([prompt[begin:end]], np.int32))
+    assert any("cached_attention_block" in row.variant for row in prefill.profile())
+    np.testing.assert_allclose(logits[0], scores, rtol=1e-4, atol=1e-4)
+
+
+def test_halves(tmp_path: Path) -> None:
+    _, scores = eager_tokens(saved("llama", tmp_path), 1)
+    data = graph_file.to_bytes(*import_folder(tmp_path, prompt=16, dtype=DType.F16))
+    (logits,) = spirloom.load(data)(np.array([PROMPT], np.int32))
+    np.testing.assert_allclose(logits[0], scores, rtol=0.05, atol=0.05 * float(scores.abs().max()))
+
+
+def test_the_command_writes_both_methods(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved("llama", tmp_path)
+    output = tmp_path / "net.slg"
+    line = ["import", str(tmp_path), "-o", str(output), "--context", "64", "--prompt", "8"]
+    assert main(line) == 0
+    assert f"{output}: prefill: " in capsys.readouterr().out
+    assert spirloom.load(output).methods == ("prefill", "decode")
+
+
+def test_what_is_no_such_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailure, match="a folder of a language model has config.json"):
+        import_folder(tmp_path)
+    saved("llama", tmp_path)
+    with pytest.raises(ImportFailure, match="A prompt of 200 tokens is not within 1 and 128"):
+        import_folder(tmp_path, prompt=200)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:200])
+    with pytest.raises(ImportFailure, match="says its header has"):
+        import_folder(tmp_path)

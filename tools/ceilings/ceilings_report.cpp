@@ -1,0 +1,42 @@
+#include "tools/ceilings/ceilings_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/common/table.h"
+
+namespace spirloom::ceilings {
+
+using tools::Decimal;
+
+std::string CeilingsTable(const DeviceInfo& device, const Ceilings& found) {
+  const std::string size = "tensors of " + tools::Bytes(found.tensor_bytes);
+  tools::Table table("<><<", {"at most", "", "", "of"});
+  const auto add = [&](const char* name, double value, const char* unit, const std::string& note) {
+    table.AddRow({name, Decimal(value, 1), unit, note});
+  };
+  add("memory written", found.write * 1e-9, "GB/s", size);
+  add("memory read", found.read * 1e-9, "GB/s", size);
+  add("memory copied", found.copy * 1e-9, "GB/s", size + ", read and written");
+  add("cached reads", found.cached_read * 1e-9, "GB/s", "16 bytes an invocation");
+  add("shared memory read", found.shared_read * 1e-9, "GB/s", "16 bytes an invocation");
+  add("f32 arithmetic", found.multiply_add * 1e-9, "GFLOP/s",
+      "multiply-adds in registers, two each");
+  add("dispatch", found.dispatch_ns * 1e-3, "us", "one that waits for the one before");
+  return device.name + ", " + device.driver + "\n" + table.ToString();
+}
+
+std::string CeilingsJson(const DeviceInfo& device, const Ceilings& found) {
+  const nlohmann::ordered_json json{{"device", device.name},
+                                    {"driver", device.driver},
+                                    {"tensor_bytes", found.tensor_bytes},
+                                    {"write", found.write},
+                                    {"read", found.read},
+                                    {"copy", found.copy},
+                                    {"cached_read", found.cached_read},
+                                    {"shared_read", found.shared_read},
+                                    {"multiply_add", found.multiply_add},
+                                    {"dispatch_ns", found.dispatch_ns}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace spirloom::ceilings
