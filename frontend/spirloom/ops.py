@@ -224,6 +224,6 @@ def _restored(given: object, typed: object) -> ArgValue:
     """A completed argument, with the tensors it was made of."""
     if isinstance(given, Tensor):
         return given
-    if isinstance(given, tuple) and given and isinstance(given[0], Tensor):
-        return given
+    if isinstance(given, Sequence) and given and isinstance(given[0], Tensor):
+        return tuple(given)
     return cast(ArgValue, typed)

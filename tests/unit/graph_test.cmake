@@ -10,6 +10,7 @@ add_executable(graph_test
   "${unit}/constant_pool_test.cpp"
   "${unit}/dispatch_test.cpp"
   "${unit}/fake_library/fake_library.cpp"
+  "${unit}/graph_contents_test.cpp"
   "${unit}/graph_file_builder.cpp"
   "${unit}/graph_loader_test.cpp"
   "${unit}/lowering_test.cpp"
@@ -17,6 +18,7 @@ add_executable(graph_test
   "${unit}/memory_planner_test.cpp"
   "${unit}/parts_test.cpp"
   "${unit}/sizes_test.cpp"
+  "${unit}/small_graph.cpp"
   "${unit}/states_test.cpp"
   "${unit}/tuning_test.cpp")
 target_include_directories(graph_test PRIVATE "${unit}/../..")
