@@ -83,8 +83,7 @@ class LLM:
         Raises SpirloomError at once.
         """
         sampling = Sampling(temperature, top_k, top_p, seed)
-        numbers = [*self._beginning(), *self.tokenizer.encode(prompt)]
-        return self._text(numbers, tokens, sampling, stop)
+        return self._text(self.encode(prompt), tokens, sampling, stop)
 
     def chat(
         self,
@@ -102,8 +101,17 @@ class LLM:
         generate(); raises Unsupported for a model without a chat.
         """
         sampling = Sampling(temperature, top_k, top_p, seed)
-        text = self._facts.conversation(messages)
-        return self._text(self.tokenizer.encode(text), tokens, sampling, stop)
+        return self._text(self.encode_chat(messages), tokens, sampling, stop)
+
+    def encode(self, prompt: str) -> list[int]:
+        """The tokens that generate() reads: those of a prompt, after the one that each text of the
+        model begins with. Needs no device; raises SpirloomError.
+        """
+        return [*self._beginning(), *self.tokenizer.encode(prompt)]
+
+    def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """The tokens that chat() reads. Needs no device; raises as chat() does."""
+        return list(self.tokenizer.encode(self._facts.conversation(messages)))
 
     def generate_tokens(
         self,
