@@ -69,7 +69,12 @@ def test_prompts_are_texts_or_tokens_or_several() -> None:
 def test_messages_are_texts_by_role() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     system = {"role": "developer", "content": parts}
-    answered = {"role": "assistant", "content": "c", "tool_calls": None, "annotations": []}
+    answered: dict[str, Any] = {
+        "role": "assistant",
+        "content": "c",
+        "tool_calls": None,
+        "annotations": [],
+    }
     assert chat(system, answered, USER).messages == [
         {"role": "system", "content": "ab"},
         {"role": "assistant", "content": "c"},
@@ -295,7 +300,7 @@ def test_who_goes_away_makes_room() -> None:
         waits = Turns()
         first, second = waits.run(endless("first")), waits.run(endless("second"))
         assert await anext(first) == "a"
-        waiting = asyncio.create_task(anext(second))
+        waiting = asyncio.ensure_future(anext(second))
         await asyncio.sleep(0)
         waiting.cancel()  # before its turn
         await asyncio.gather(waiting, return_exceptions=True)
@@ -323,7 +328,7 @@ def test_too_many_are_refused_and_an_end_ends_all(monkeypatch: pytest.MonkeyPatc
         first = waits.run(text())
         assert await anext(first) == "a"
         waits.check_room()
-        second = asyncio.create_task(anext(waits.run(text())))
+        second = asyncio.ensure_future(anext(waits.run(text())))
         await asyncio.sleep(0)
         with pytest.raises(Refused, match="1 requests wait") as error:
             waits.check_room()

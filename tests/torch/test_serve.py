@@ -256,7 +256,7 @@ def test_a_chat_is_what_the_model_says(talker: Path) -> None:
         client: Any = server.client()
         assert client.models.retrieve("some/tiny").id == "some/tiny"
         for messages in (TALK, spelled):
-            how = {"model": "some/tiny", "messages": messages, "temperature": 0}
+            how: dict[str, Any] = {"model": "some/tiny", "messages": messages, "temperature": 0}
             found = client.chat.completions.create(**how, max_completion_tokens=30)
             wanted = "".join(llm.chat(TALK, tokens=30))
             assert found.choices[0].message.role == "assistant"

@@ -51,7 +51,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-class Events(StreamingResponse):
+class Events(StreamingResponse):  # type: ignore[misc]
     """Server-sent events of an asynchronous generator, which ends when the client has gone."""
 
     media_type = "text/event-stream"

@@ -55,7 +55,7 @@ def run(
         _Server(config, closing).run(sockets=[listening])
 
 
-class _Server(uvicorn.Server):
+class _Server(uvicorn.Server):  # type: ignore[misc]
     """One that waits for answers under way, which it tells to end."""
 
     def __init__(self, config: uvicorn.Config, closing: Callable[[], None]) -> None:
