@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         from spirloom.serve.turns import Turns
 
         runtime = Runtime(arguments.device)
-        llm = LLM(arguments.model, tokenizer=arguments.tokenizer, runtime=runtime)
+        llm = LLM(arguments.model, tokenizer=arguments.tokenizer, runtime=runtime, reuse=True)
         llm.encode("")  # fails now if the tokenizer cannot be read
         name, turns = arguments.name or arguments.model.stem, Turns()
         app = make_app(llm, turns, name, arguments.api_key)
