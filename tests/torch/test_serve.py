@@ -274,7 +274,7 @@ def test_a_chat_is_what_the_model_says(talker: Path) -> None:
         assert error.value.param == "messages"
 
 
-def test_ctrl_c_ends_it(server: Server) -> None:
+def test_ctrl_c_ends_it() -> None:
     with serving(MODEL) as own:
         stream = complete(own.client(), stream=True, max_tokens=200)
         next(stream)
@@ -330,7 +330,7 @@ def served(llm: Any) -> Iterator[openai.OpenAI]:
     turns = Turns()
     app = make_app(llm, turns, "letters")
     with listen("localhost", 0) as listening:
-        made = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_level="warning"))
+        made = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning"))
         thread = threading.Thread(target=made.run, args=([listening],))
         thread.start()
         url = f"{address(listening)}/v1"
@@ -338,6 +338,7 @@ def served(llm: Any) -> Iterator[openai.OpenAI]:
         turns.closing()
         made.should_exit = True
         thread.join()
+        turns.close()
 
 
 def test_a_text_ends_when_nobody_reads_it() -> None:

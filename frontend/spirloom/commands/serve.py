@@ -77,7 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
         name, turns = arguments.name or arguments.model.stem, Turns()
         app = make_app(llm, turns, name, arguments.api_key)
         print(_greeting(name, f"{address(listening)}/v1", runtime.device.name), flush=True)
-        run_server(app, listening, turns.closing, access_log=arguments.access_log)
+        try:
+            run_server(app, listening, turns.closing, access_log=arguments.access_log)
+        finally:
+            turns.close()
     return 0
 
 

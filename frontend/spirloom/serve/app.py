@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,11 +34,6 @@ def make_app(llm: LLM, turns: Turns, name: str, key: str | None = None) -> Starl
     """Serves one model by a name, to those who know the key if there is one."""
     service = _Service(llm, turns, name)
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        await asyncio.to_thread(turns.close)
-
     routes = [
         Route("/completions", service.complete, methods=["POST"]),
         Route("/chat/completions", service.chat, methods=["POST"]),
@@ -55,7 +50,6 @@ def make_app(llm: LLM, turns: Turns, name: str, key: str | None = None) -> Starl
             ClientDisconnect: _nobody,
             Exception: _mistake,
         },
-        lifespan=lifespan,
     )
 
 

@@ -47,9 +47,9 @@ def address(listening: socket.socket) -> str:
 def run(
     app: ASGIApp, listening: socket.socket, closing: Callable[[], None], *, access_log: bool
 ) -> None:
-    """Answers until Ctrl-C or SIGTERM, which calls `closing`; then ends those under way."""
+    """Answers until Ctrl-C or SIGTERM, which call `closing`: it ends the answers under way."""
     config = uvicorn.Config(
-        app, lifespan="on", access_log=access_log, log_level="info" if access_log else "warning"
+        app, lifespan="off", access_log=access_log, log_level="info" if access_log else "warning"
     )
     with suppress(KeyboardInterrupt):  # later releases raise it when all has ended
         _Server(config, closing).run(sockets=[listening])
