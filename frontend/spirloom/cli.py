@@ -20,12 +20,16 @@ COMMANDS = (
     "spirloom.commands.make_cases",
     "spirloom.commands.new_op",
     "spirloom.commands.run_graph",
+    "spirloom.commands.serve",
     "spirloom.commands.compare_graphs",
     "spirloom.commands.doctor",
 )
 
 # The extra of the wheel that brings a module which not every command needs.
-EXTRAS = {"onnx": "onnx", "flatbuffers": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops"}
+EXTRAS = {
+    "onnx": "onnx", "flatbuffers": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops",
+    "starlette": "serve", "uvicorn": "serve",
+}  # fmt: skip
 
 EXAMPLES = """\
 examples:
@@ -35,6 +39,7 @@ examples:
   spirloom inspect mobilenet.slg                              what is in it
   spirloom partition detector.onnx --dim batch=3              what of it goes to the device
   spirloom run mobilenet.slg --input x=x.npy                  run it
+  spirloom serve llama.slg                                    answer OpenAI's clients over HTTP
   spirloom compare mobilenet.slg half.slg --random            how far apart two graphs are
   spirloom doctor                                             what of Vulkan there is
   spirloom COMMAND --help                                     more about one command

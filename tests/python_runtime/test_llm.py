@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -174,6 +175,47 @@ def test_sampled_tokens_are_the_states(llm: spirloom.LLM) -> None:
     different = {tuple(llm.generate_tokens(PROMPT, tokens=13, sampling=Sampling(2.0)))
                  for _ in range(3)}  # fmt: skip
     assert len(different) == 3, "without a seed each text is another"
+
+
+def test_what_prompts_share_is_read_once(
+    llm: spirloom.LLM, runtime: spirloom.Runtime, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same tokens as without, whatever came before."""
+    reusing = spirloom.LLM(path, tokenizer=Letters(), runtime=runtime, reuse=True)
+    read: list[int] = []
+    run = spirloom.Model.__call__
+
+    def counting(model: spirloom.Model, *inputs: Any, **named: Any) -> tuple[Any, ...]:
+        read.extend(inputs[0][0].tolist())
+        return run(model, *inputs, **named)
+
+    def check(prompt: list[int], tokens: int, taken: int, how: Sampling, unread: int) -> None:
+        wanted = list(llm.generate_tokens(prompt, tokens=tokens, sampling=how))[:taken]
+        with monkeypatch.context() as patched:
+            patched.setattr(spirloom.Model, "__call__", counting)
+            found = list(
+                islice(reusing.generate_tokens(prompt, tokens=tokens, sampling=how), taken)
+            )
+        assert found == wanted, prompt
+        assert read == prompt[unread:]
+        read.clear()
+
+    greedy, drawn = Sampling(), Sampling(temperature=2.0, seed=3)
+    said = list(llm.generate_tokens(PROMPT, tokens=12))
+    check(PROMPT, 12, 12, greedy, 0)
+    check(PROMPT, 12, 12, greedy, len(PROMPT) - 1)
+    check([*PROMPT, *said, 7], 3, 3, drawn, len(PROMPT) + 11)  # the last has no rows yet
+    check([*PROMPT[:4], 8, 9], 12, 2, greedy, 4)  # and is left after two
+    check([*PROMPT[:4], 8, 9, 30], 9, 9, drawn, 6)
+    check([5], 4, 4, greedy, 0)
+    choose, before = random.Random(2), [5]
+    for _ in range(40):
+        prompt = [*before[: choose.randrange(len(before) + 1)], *choose.choices(range(40), k=2)]
+        how = Sampling(temperature=choose.choice((0.0, 2.0)), seed=1)
+        wanted = list(llm.generate_tokens(prompt, tokens=6, sampling=how))
+        found = list(reusing.generate_tokens(prompt, tokens=6, sampling=how))
+        assert found == wanted
+        before = [*prompt, *found][:14]
 
 
 CHAT = {

@@ -17,6 +17,7 @@ NEEDS = {
     "test_parts_of_exports.py": ("onnxscript",),
     "test_patterns.py": ("transformers",),
     "test_quantised.py": ("torchao",),
+    "test_serve.py": ("openai", "starlette", "uvicorn"),
 }
 
 

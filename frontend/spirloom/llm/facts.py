@@ -28,7 +28,7 @@ class Facts:
         if self.chat is None:
             raise Unsupported(
                 "The graph file does not say how the model chats, as the model has no chat "
-                "template, or none of messages one after the other. Use generate()."
+                "template, or none of messages one after the other. It continues plain prompts."
             )
         if not messages:
             raise InvalidArgument("There are no messages to reply to.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,12 @@ class LLM:
         *,
         tokenizer: Tokenizer | str | os.PathLike[str] | None = None,
         runtime: Runtime | None = None,
+        reuse: bool = False,
     ) -> None:
-        """Raises SpirloomError."""
+        """`reuse`: tokens with which the text before began, too, are not read again. Sums may then
+        be rounded otherwise than without, as they are when a prompt is read in other chunks. Raises
+        SpirloomError.
+        """
         self._prefill = load(model, runtime, method="prefill")
         self._decode = load(model, runtime, method="decode", shares=self._prefill)
         states = {info.name: info for info in self._decode.states.infos}
@@ -48,6 +53,12 @@ class LLM:
             )
         self._name = str(model)
         self._context = int(states["tokens"].shape[0])
+        self._reuse = reuse and all(
+            info.shape[1:2] == (self._context,)  # a row for each token
+            for name, info in states.items()
+            if name not in _STATES
+        )
+        self._read_tokens: list[int] = []  # those whose rows are in the caches
         symbols = self._prefill.symbols
         self._chunk = symbols[0].greatest if symbols else 1
         carried = self._prefill.attachments
@@ -83,8 +94,7 @@ class LLM:
         Raises SpirloomError at once.
         """
         sampling = Sampling(temperature, top_k, top_p, seed)
-        numbers = [*self._beginning(), *self.tokenizer.encode(prompt)]
-        return self._text(numbers, tokens, sampling, stop)
+        return self._text(self.encode(prompt), tokens, sampling, stop)
 
     def chat(
         self,
@@ -102,8 +112,17 @@ class LLM:
         generate(); raises Unsupported for a model without a chat.
         """
         sampling = Sampling(temperature, top_k, top_p, seed)
-        text = self._facts.conversation(messages)
-        return self._text(self.tokenizer.encode(text), tokens, sampling, stop)
+        return self._text(self.encode_chat(messages), tokens, sampling, stop)
+
+    def encode(self, prompt: str) -> list[int]:
+        """The tokens that generate() reads: those of a prompt, after the one that each text of the
+        model begins with. Needs no device; raises SpirloomError.
+        """
+        return [*self._beginning(), *self.tokenizer.encode(prompt)]
+
+    def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """The tokens that chat() reads. Needs no device; raises as chat() does."""
+        return list(self.tokenizer.encode(self._facts.conversation(messages)))
 
     def generate_tokens(
         self,
@@ -165,23 +184,41 @@ class LLM:
         return _spoken(found, Streamed(self.tokenizer))
 
     def _read(self, prompt: Sequence[int], sampling: Sampling) -> None:
-        """The caches begin anew; the last run chooses the token after the prompt."""
-        self._prefill.reset_states()
+        """The caches begin anew, or after what they share with the prompt; the last run chooses
+        the token after it.
+        """
+        kept = self._shared(prompt)
+        self._read_tokens = []
+        if kept:
+            self._prefill.states["position"] = np.array([kept], np.int32)
+        else:
+            self._prefill.reset_states()
         for name, value in sampling.states().items():
             self._prefill.states[name] = value
-        for start in range(0, len(prompt), self._chunk):
+        for start in range(kept, len(prompt), self._chunk):
             self._prefill(np.array([prompt[start : start + self._chunk]], np.int32))
+        self._read_tokens = list(prompt)
+
+    def _shared(self, prompt: Sequence[int]) -> int:
+        """How many tokens of the prompt are in the caches; never its last, which is to be read."""
+        if not self._reuse:
+            return 0
+        pairs = zip(self._read_tokens, prompt[:-1], strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _chosen(self, prompt: Sequence[int], tokens: int, sampling: Sampling) -> Iterator[int]:
         """The methods choose by themselves: several steps go to the device together."""
         self._read(prompt, sampling)
         place, end, known = len(prompt), len(prompt) + tokens, len(prompt) + 1
         while True:
-            yield from self._decode.states["tokens"][place:known].tolist()
+            chosen = self._decode.states["tokens"][place:known].tolist()
+            self._read_tokens += chosen[:-1]  # the last one's rows are written by the next step
+            yield from chosen
             if known == end:
                 return
             steps = min(_TOGETHER, end - known)
             self._decode.submit_steps(steps).result()
+            self._read_tokens += chosen[-1:]
             place, known = known, known + steps
 
 

@@ -55,8 +55,9 @@ class _Library:
         self._tokenizer = tokenizer
 
     def encode(self, text: str) -> Sequence[int]:
-        # What a text begins with is said by the model.
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        # What a text begins with is said by the model. A batch lets other threads run meanwhile.
+        (found,) = self._tokenizer.encode_batch([text], add_special_tokens=False)
+        return list(found.ids)
 
     def decode(self, tokens: Sequence[int]) -> str:
         return str(self._tokenizer.decode(list(tokens)))

@@ -1,0 +1,92 @@
+"""spirloom serve: a language model over HTTP, for OpenAI's clients."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+KEY_VARIABLE = "SPIRLOOM_API_KEY"
+
+EXAMPLES = """\
+examples:
+  spirloom import Qwen3-0.6B-Q8_0.gguf -o qwen.slg --context 4096
+  spirloom serve qwen.slg
+  curl http://127.0.0.1:8080/v1/chat/completions -H 'Content-Type: application/json' \\
+       -d '{"messages": [{"role": "user", "content": "What is Vulkan?"}], "stream": true}'
+  python -c 'from openai import OpenAI
+  client = OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="none")
+  print(client.completions.create(model="qwen", prompt="Once").choices[0].text)'
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the subcommand."""
+    parser = commands.add_parser(
+        "serve",
+        help="answer OpenAI's clients over HTTP with a language model",
+        description="Serves a language model (.slg) at /v1/chat/completions, /v1/completions, "
+        "/v1/models and /health, one request after the other. Needs starlette, uvicorn and "
+        "tokenizers: pip install 'spirloom[serve]'. What of OpenAI's API there is: "
+        "docs/language-models.md.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", type=Path, metavar="MODEL.slg")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8080, help="its port; 0: a free one (default: %(default)s)"
+    )
+    parser.add_argument("--name", help="what clients call the model (default: the file's name)")
+    parser.add_argument(
+        "--api-key",
+        metavar="KEY",
+        default=os.environ.get(KEY_VARIABLE) or None,
+        help=f"the key that clients must send (default: {KEY_VARIABLE}, which other users of the "
+        "machine cannot see; without either none is needed)",
+    )
+    parser.add_argument(
+        "--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json to take for the model's"
+    )
+    parser.add_argument(
+        "--device", help="a device's index, id or part of its name, as for spirloom run"
+    )
+    parser.add_argument("--access-log", action="store_true", help="print a line for each request")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serves until Ctrl-C."""
+    # First of all, for they may be missing.
+    from spirloom.serve.app import make_app
+    from spirloom.serve.server import address, listen
+    from spirloom.serve.server import run as run_server
+
+    # Then the address, as loading may take long.
+    with listen(arguments.host, arguments.port) as listening:
+        from spirloom.llm import LLM
+        from spirloom.runtime.runtime import Runtime
+        from spirloom.serve.turns import Turns
+
+        runtime = Runtime(arguments.device)
+        llm = LLM(arguments.model, tokenizer=arguments.tokenizer, runtime=runtime, reuse=True)
+        llm.encode("")  # fails now if the tokenizer cannot be read
+        name, turns = arguments.name or arguments.model.stem, Turns()
+        app = make_app(llm, turns, name, arguments.api_key)
+        print(_greeting(name, f"{address(listening)}/v1", runtime.device.name), flush=True)
+        try:
+            run_server(app, listening, turns.closing, access_log=arguments.access_log)
+        finally:
+            turns.close()
+    return 0
+
+
+def _greeting(name: str, url: str, device: str) -> str:
+    body = '{"prompt": "Once upon a time", "stream": true}'
+    return (
+        f"Serving {name} on {device} at {url} (Ctrl-C ends it): "
+        f"curl -N {url}/completions -H 'Content-Type: application/json' -d '{body}'"
+    )

@@ -1,0 +1,373 @@
+"""spirloom serve, a process, as the client of OpenAI sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+import spirloom
+import uvicorn
+from spirloom.cli import main
+from spirloom.runtime import DeviceLost
+from spirloom.serve.app import make_app
+from spirloom.serve.server import address, listen
+from spirloom.serve.turns import Turns
+
+from examples.story.tell import MODEL
+from tests.llm.folder import write_folder
+
+KEY = "sesame"
+PROMPT = "It was a truth which Emma"
+TALK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    url: str
+    process: subprocess.Popen[str]
+
+    def client(self, key: str = KEY) -> openai.OpenAI:
+        return openai.OpenAI(base_url=self.url, api_key=key, max_retries=0, timeout=120)
+
+
+@contextmanager
+def serving(model: Path, *options: str) -> Iterator[Server]:
+    command = [sys.executable, "-m", "spirloom.cli", "serve", str(model), "--port", "0", *options]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPIRLOOM_API_KEY": KEY}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        try:
+            assert said.startswith(f"Serving {options[1] if options else model.stem} on "), said
+            yield Server(said.partition(" at ")[2].split()[0], process)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving(MODEL) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> openai.OpenAI:
+    return server.client()
+
+
+@pytest.fixture(scope="module")
+def story() -> spirloom.LLM:
+    return spirloom.LLM(MODEL)
+
+
+def complete(client: openai.OpenAI, **more: Any) -> Any:
+    how: dict[str, Any] = {"model": "story", "prompt": PROMPT, "temperature": 0, "max_tokens": 40}
+    return client.completions.create(**{**how, **more})
+
+
+def test_a_completion_is_what_the_model_says(client: openai.OpenAI, story: spirloom.LLM) -> None:
+    wanted = "".join(story.generate(PROMPT, tokens=40))
+    found = complete(client)
+    assert found.object == "text_completion" and found.model == "story"
+    assert [choice.text for choice in found.choices] == [wanted]
+    assert found.choices[0].finish_reason == "length"
+    counts = (found.usage.prompt_tokens, found.usage.completion_tokens, found.usage.total_tokens)
+    prompt = story.encode(PROMPT)
+    assert counts == (len(prompt), 40, len(prompt) + 40)
+    assert complete(client, prompt=prompt).choices[0].text == wanted
+    assert complete(client, max_tokens=None).usage.completion_tokens == 16
+    several = complete(client, prompt=["She", PROMPT])
+    assert [choice.index for choice in several.choices] == [0, 1]
+    assert several.choices[1].text == wanted and several.usage.completion_tokens == 80
+
+
+def test_texts_are_drawn_by_their_seed(client: openai.OpenAI, story: spirloom.LLM) -> None:
+    wanted = "".join(story.generate(PROMPT, tokens=40, temperature=1.5, top_k=50, seed=7))
+    how = {"temperature": 1.5, "seed": 7, "extra_body": {"top_k": 50}}
+    assert complete(client, **how).choices[0].text == wanted
+    assert complete(client, temperature=None).choices[0].text != complete(client).choices[0].text
+
+
+def test_a_stream_is_the_same_in_pieces(client: openai.OpenAI) -> None:
+    wanted = complete(client)
+    chunks = list(complete(client, stream=True, stream_options={"include_usage": True}))
+    pieces = [choice.text for chunk in chunks for choice in chunk.choices]
+    assert len(pieces) > 20 and "".join(pieces) == wanted.choices[0].text
+    assert [c.finish_reason for chunk in chunks[:-1] for c in chunk.choices][-1] == "length"
+    assert len({chunk.id for chunk in chunks}) == 1
+    assert chunks[-1].usage == wanted.usage and not chunks[-1].choices
+    assert all(chunk.usage is None for chunk in chunks[:-1])
+
+
+def test_the_bytes_of_a_stream(server: Server) -> None:
+    body = json.dumps({"prompt": PROMPT, "max_tokens": 3, "stream": True}).encode()
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{server.url}/completions", body, headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.headers.get_content_type() == "text/event-stream"
+        events = answer.read().decode().split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    assert all(json.loads(event.removeprefix("data: "))["choices"] for event in events[:-2])
+
+
+def test_texts_end_before_stop_strings(client: openai.OpenAI) -> None:
+    whole = complete(client).choices[0].text
+    for stop in (whole[20:31], whole[25], [whole[60:64], whole[30:40], "\0"]):
+        first = min(whole.find(text) for text in ([stop] if isinstance(stop, str) else stop[:2]))
+        found = complete(client, stop=stop)
+        assert found.choices[0].text == whole[:first]
+        assert found.choices[0].finish_reason == "stop" and found.usage.completion_tokens < 40
+        chunks = list(complete(client, stop=stop, stream=True))
+        assert "".join(chunk.choices[0].text for chunk in chunks) == whole[:first]
+        assert chunks[-1].choices[0].finish_reason == "stop"
+    assert complete(client, stop="Vulkan").choices[0].text == whole
+
+
+def test_clients_at_once_are_answered_as_alone(client: openai.OpenAI) -> None:
+    prompts = ["She", "He was", PROMPT, "Mr. Darcy"]
+    alone = [complete(client, prompt=prompt).choices[0].text for prompt in prompts]
+
+    def streamed(prompt: str) -> str:
+        return "".join(c.choices[0].text for c in complete(client, prompt=prompt, stream=True))
+
+    with ThreadPoolExecutor(8) as pool:
+        whole = [pool.submit(complete, client, prompt=prompt) for prompt in prompts]
+        pieces = [pool.submit(streamed, prompt) for prompt in prompts]
+        assert [each.result().choices[0].text for each in whole] == alone
+        assert [each.result() for each in pieces] == alone
+
+
+def test_who_leaves_does_not_hold_up_others(client: openai.OpenAI) -> None:
+    wanted = complete(client).choices[0].text
+    for _ in range(3):
+        stream = complete(client, stream=True, max_tokens=200)
+        next(stream)
+        stream.close()
+    assert complete(client).choices[0].text == wanted
+
+
+REFUSED: list[tuple[dict[str, Any], type[openai.APIStatusError], str, str]] = [
+    ({"n": 3}, openai.BadRequestError, "n", "n is 3; only 1 is supported."),
+    ({"logprobs": 2}, openai.BadRequestError, "logprobs", "only false is supported"),
+    ({"temperature": -2}, openai.BadRequestError, "temperature", "must be 0 or more"),
+    ({"stop": list("abcde")}, openai.BadRequestError, "stop", "4 is the most"),
+    ({"prompt": ""}, openai.BadRequestError, "prompt", "The prompt is empty"),
+    ({"prompt": [5000]}, openai.BadRequestError, "prompt", "token 5000 is none of the model's"),
+    ({"prompt": [1] * 250}, openai.BadRequestError, "prompt",
+     "A prompt of 250 tokens and 40 more do not fit into the context of 256"),
+    ({"model": "gpt"}, openai.NotFoundError, "model", 'no model "gpt"; this server has "story".'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "kind", "param", "message"), REFUSED)
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_refused(
+    client: openai.OpenAI, fields: Any, kind: Any, param: str, message: str, stream: bool
+) -> None:
+    with pytest.raises(kind) as error:
+        complete(client, stream=stream, **fields)
+    assert message in error.value.message and error.value.param == param
+    assert error.value.type == "invalid_request_error"
+
+
+def test_a_context_that_is_full_has_its_code(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="256 tokens and 1 more") as error:
+        complete(client, prompt=[1] * 256, max_tokens=None)
+    assert error.value.code == "context_length_exceeded"
+
+
+def status_of(url: str, body: bytes | None, key: str = KEY) -> tuple[int, Any]:
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    try:
+        request = urllib.request.Request(url, body, headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_what_no_client_of_theirs_sends(server: Server) -> None:
+    url = f"{server.url}/completions"
+    for body, status, message in (
+        (b"{", 400, "The request's body is no JSON"),
+        (b"[]", 400, "The request is a list; it has to be an object."),
+        (b'{"prompt": "' + b"a" * (8 << 20) + b'"}', 413, "The request has more than 8388608 by"),
+        (None, 405, "GET /v1/completions: Method Not Allowed."),
+    ):
+        found, said = status_of(url, body)
+        assert found == status and message in said["error"]["message"]
+    assert status_of(f"{server.url}/nothing", None)[0] == 404
+    assert status_of(url, b'{"prompt": "It"}')[0] == 200, "it goes on"
+
+
+def test_a_key_is_needed(server: Server) -> None:
+    for key in ("wrong", f"{KEY}x", KEY[:-1]):
+        with pytest.raises(openai.AuthenticationError) as error:
+            complete(server.client(key))
+        assert error.value.code == "invalid_api_key"
+    assert status_of(f"{server.url}/models", None, "")[0] == 401
+    health = server.url.removesuffix("/v1") + "/health"
+    assert status_of(health, None, "") == (200, {"status": "ok"})
+
+
+def test_the_models(client: openai.OpenAI) -> None:
+    assert [model.id for model in client.models.list()] == ["story"]
+    assert client.models.retrieve("story").id == "story"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("gpt")
+
+
+def test_a_model_without_a_chat_says_so(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="does not say how the model chats"):
+        client.chat.completions.create(model="story", messages=TALK)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of random weights with a chat template."""
+    folder = tmp_path_factory.mktemp("serve")
+    write_folder(folder / "tiny", "llama3", 192)
+    path = folder / "tiny.slg"
+    assert main(["import", str(folder / "tiny"), "-o", str(path), "--prompt", "8"]) == 0
+    return path
+
+
+def test_a_chat_is_what_the_model_says(talker: Path) -> None:
+    llm = spirloom.LLM(talker)
+    parts = [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo"}]
+    spelled = [{**TALK[0], "role": "developer"}, {"role": "user", "content": parts}]
+    room = llm.context - len(llm.encode_chat(TALK))
+    with serving(talker, "--name", "some/tiny") as server:
+        client: Any = server.client()
+        assert client.models.retrieve("some/tiny").id == "some/tiny"
+        for messages in (TALK, spelled):
+            how: dict[str, Any] = {"model": "some/tiny", "messages": messages, "temperature": 0}
+            found = client.chat.completions.create(**how, max_completion_tokens=30)
+            wanted = "".join(llm.chat(TALK, tokens=30))
+            assert found.choices[0].message.role == "assistant"
+            assert found.choices[0].message.content == wanted
+            assert found.usage.prompt_tokens == llm.context - room
+            chunks = list(client.chat.completions.create(**how, max_tokens=30, stream=True))
+            assert chunks[0].choices[0].delta.role == "assistant"
+            pieces = [chunk.choices[0].delta.content or "" for chunk in chunks]
+            assert "".join(pieces) == wanted
+        whole = client.chat.completions.create(**how)
+        count, finish = whole.usage.completion_tokens, whole.choices[0].finish_reason
+        assert (count == room) == (finish == "length"), "unless told, what is left of the context"
+        with pytest.raises(openai.BadRequestError, match="only be first") as error:
+            client.chat.completions.create(**{**how, "messages": [*TALK, TALK[0]]})
+        assert error.value.param == "messages"
+
+
+def test_ctrl_c_ends_it() -> None:
+    with serving(MODEL) as own:
+        stream = complete(own.client(), stream=True, max_tokens=200)
+        next(stream)
+        own.process.send_signal(signal.SIGINT)
+        with pytest.raises(openai.APIError, match="The server is ending"):
+            list(stream)
+        assert own.process.wait(60) == 0
+
+
+def test_why_it_does_not_begin(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", str(MODEL), "--port", port]) == 1
+    said = capsys.readouterr().err
+    assert said == (
+        f"spirloom: error: Cannot listen on 127.0.0.1, port {port}: Address already in use.\n"
+    )
+    assert main(["serve", str(MODEL), "--port", "70000"]) == 1
+    assert "Cannot listen on port 70000: ports are below 65536." in capsys.readouterr().err
+    assert main(["serve", str(tmp_path / "no.slg"), "--port", "0"]) == 1
+    assert "no.slg" in capsys.readouterr().err
+
+
+class Letters:
+    """A model that says `a` for ever, until it is told to fail; a token a letter."""
+
+    context = 1 << 30
+
+    def __init__(self) -> None:
+        self.fails, self.ended, self.tokenizer = threading.Event(), threading.Event(), self
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode())
+
+    def decode(self, tokens: list[int]) -> str:
+        return bytes(tokens).decode()
+
+    def generate_tokens(self, prompt: list[int], **_: Any) -> Iterator[int]:
+        def found() -> Iterator[int]:
+            try:
+                while not self.fails.wait(0.001):
+                    yield ord("a")
+                raise DeviceLost("The device is gone.")
+            finally:
+                self.ended.set()
+
+        return found()
+
+
+@contextmanager
+def served(llm: Any) -> Iterator[openai.OpenAI]:
+    """The application in this process."""
+    turns = Turns()
+    app = make_app(llm, turns, "letters")
+    with listen("localhost", 0) as listening:
+        made = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning"))
+        thread = threading.Thread(target=made.run, args=([listening],))
+        thread.start()
+        url = f"{address(listening)}/v1"
+        yield openai.OpenAI(base_url=url, api_key="-", max_retries=0, timeout=60)
+        turns.closing()
+        made.should_exit = True
+        thread.join()
+        turns.close()
+
+
+def test_a_text_ends_when_nobody_reads_it() -> None:
+    for stream in (True, False):
+        llm = Letters()
+        with served(llm) as client:
+            how: dict[str, Any] = {"model": "letters", "prompt": "a", "max_tokens": 1 << 20}
+            if stream:
+                pieces = client.completions.create(**how, stream=True)
+                assert next(pieces).choices[0].text == "a"
+                pieces.close()
+            else:
+                with pytest.raises(openai.APITimeoutError):
+                    client.completions.create(**how, timeout=0.5)
+            assert llm.ended.wait(30)
+
+
+def test_a_device_that_is_lost() -> None:
+    llm = Letters()
+    with served(llm) as client:
+        how: dict[str, Any] = {"model": "letters", "prompt": "a", "max_tokens": 1 << 20}
+        pieces = client.completions.create(**how, stream=True)
+        next(pieces)
+        llm.fails.set()
+        with pytest.raises(openai.APIError, match=r"The device is gone\."):
+            list(pieces)
+        with pytest.raises(openai.InternalServerError, match=r"The device is gone\.") as error:
+            client.completions.create(**how)
+        assert error.value.code == "device_lost"
+        health = str(client.base_url).removesuffix("/v1/") + "/health"
+        failed = {"status": "failed", "reason": "The device is gone."}
+        assert status_of(health, None) == (503, failed)
