@@ -13,7 +13,7 @@ import transformers
 from spirloom import graph_file
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
-from spirloom.family import llama
+from spirloom.family import decoder
 from spirloom.hf import import_folder
 from spirloom.ir import DType
 
@@ -154,8 +154,8 @@ def test_long_contexts_are_looked_at_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted, _ = eager_tokens(saved("llama", tmp_path), 20)
-    monkeypatch.setattr(llama, "PART", 7)
-    monkeypatch.setattr(llama, "_PARTED", 28)
+    monkeypatch.setattr(decoder, "PART", 7)
+    monkeypatch.setattr(decoder, "_PARTED", 28)
     graphs = import_folder(tmp_path, prompt=14)
     assert any(n.op == "spirloom.join_attention" for n in graphs[1].nodes)
     data = graph_file.to_bytes(*graphs)
