@@ -143,7 +143,7 @@ class Step:
         made = self._linears(f"{attention}.qkv", h, rows)
         if len(made) == 1:
             return made[0]
-        return self._call(f"{attention}.qkv", "aten.cat", tensors=made, dim=2)
+        return self._call(f"{attention}.qkv", "aten.cat", tensors=tuple(made), dim=2)
 
     def _cached(self, heads: Tensor, name: str, layer: int) -> tuple[Tensor, ...]:
         """The queries, turned, and the caches with these tokens' rows."""
