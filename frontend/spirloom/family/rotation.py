@@ -52,6 +52,12 @@ def plain_frequencies(base: float, columns: int) -> Array:
     return np.asarray(base ** -(np.arange(0, columns, 2, dtype=np.float64) / columns))
 
 
+def stretched(frequencies: Array, factor: float) -> Array:
+    """Those of positions that are so many times as near."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # a Rotation refuses them
+        return frequencies / np.float64(factor)
+
+
 def scaled_as_llama3(frequencies: Array, rope: Mapping[str, Any]) -> Array:
     """Long waves are stretched, short ones stay, those between are both in part."""
     factor, original = float(rope["factor"]), float(rope["original_max_position_embeddings"])

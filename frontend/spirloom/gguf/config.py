@@ -8,7 +8,13 @@ import numpy as np
 
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
-from spirloom.family.rotation import Rotation, divided, every_so_many, plain_frequencies
+from spirloom.family.rotation import (
+    Rotation,
+    divided,
+    every_so_many,
+    plain_frequencies,
+    stretched,
+)
 from spirloom.family.traits import FULL, SLIDING
 from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.file import GgufFile
@@ -88,7 +94,7 @@ class _Reader:
     def _scaled(self, frequencies: Array) -> Rotation:
         kind = self._file.metadata.get(self._key("rope.scaling.type"), "none")
         if kind == "linear":
-            frequencies = frequencies / self._number("rope.scaling.factor")
+            frequencies = stretched(frequencies, self._number("rope.scaling.factor"))
         elif kind not in ("none", "longrope"):
             raise ImportFailure(
                 f"{self._key('rope.scaling.type')} is {kind!r:.80}, and only none, linear and "

@@ -37,7 +37,7 @@ MODEL_TYPES = {
             "tie_word_embeddings": True,
         },
     ),
-    "phi3": ModelType(traits.MISTRAL),
+    "phi3": ModelType(traits.MISTRAL, defaults={"original_max_position_embeddings": 4096}),
     # "gelu" is what the first files say, and mean the other one.
     "gemma": ModelType(traits.GEMMA, (_TANH, "gelu"), 1.0, _OF_GEMMA),
     "gemma2": ModelType(

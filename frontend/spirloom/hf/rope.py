@@ -16,6 +16,7 @@ from spirloom.family.rotation import (
     every_so_many,
     plain_frequencies,
     scaled_as_llama3,
+    stretched,
 )
 from spirloom.family.traits import FULL, SLIDING, Traits
 from spirloom.ir import Array
@@ -69,7 +70,7 @@ def _rotation(
     if kind == "llama3":
         frequencies = scaled_as_llama3(frequencies, rope)
     elif kind == "linear":
-        frequencies = frequencies / float(rope["factor"])
+        frequencies = stretched(frequencies, float(rope["factor"]))
     elif kind != "default":
         raise ImportFailure(f"Rotary embeddings of type {kind!r} are not supported.")
     return Rotation(name, frequencies)
