@@ -87,7 +87,8 @@ def test_scores_are_those_of_heads_in_the_order_of_the_file(turned: int, neighbo
     source = Arranged(Tensors(q_proj=q, k_proj=k), of)
     x, (cos, sin) = random.normal(size=5), of.rotations[0].tables(10, 8)
     for at, other in ((3, 7), (9, 0)):
-        found, wanted = [], []
+        found: list[Array] = []
+        wanted: list[Array] = []
         for name, rows, place in (("q", q, at), ("k", k, other)):
             made = source.read(f"model.layers.0.self_attn.{name}_proj.weight")
             assert isinstance(made, np.ndarray)
@@ -95,15 +96,17 @@ def test_scores_are_those_of_heads_in_the_order_of_the_file(turned: int, neighbo
             found.append(rotary_embedding(heads, cos[place], sin[place], False))
             own = (rows @ x).reshape(-1, 16)[:2]
             frequencies = of.rotations[0].frequencies
-            wanted.append([turned_by_definition(h, frequencies, place, neighbours) for h in own])
-        scores = [np.einsum("hd,hd->h", *pair) for pair in (found, wanted)]
-        np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-5)
+            turned_heads = [turned_by_definition(h, frequencies, place, neighbours) for h in own]
+            wanted.append(np.array(turned_heads))
+        scores, by_definition = ((one * two).sum(-1) for one, two in (found, wanted))
+        np.testing.assert_allclose(scores, by_definition, rtol=1e-5, atol=1e-5)
 
 
 def test_matrices_that_are_one_are_taken_apart() -> None:
     of = config(16, 16)
     whole = np.random.default_rng(1).normal(size=(128, 32)).astype(np.float32)
-    for stored in (whole, rounded_to_nearest(whole, 4, 16)):
+    forms: list[Stored] = [whole, rounded_to_nearest(whole, 4, 16)]
+    for stored in forms:
         source = Arranged(Tensors(qkv_proj=stored), of)
         parts = [source.read(f"model.layers.0.self_attn.{each}_proj.weight") for each in "qkv"]
         floats = [part if isinstance(part, np.ndarray) else part.floats() for part in parts]

@@ -63,6 +63,7 @@ def folder_of(path: Path, architecture: str) -> Path:
         "num_key_value_heads": SIZES["attention.head_count_kv"],
         "max_position_embeddings": SIZES["context_length"],
         "rope_theta": 10000.0,
+        "head_dim": SIZES["embedding_length"] // SIZES["attention.head_count"],
         "rms_norm_eps": float(np.float32(1e-5)),
         "tie_word_embeddings": True,
     }

@@ -48,6 +48,8 @@ def made(config: Any) -> Any:
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1 or name.endswith("bias"):
             torch.nn.init.normal_(parameter, 0.0, 0.3)
+        else:  # norms, whose weights begin as 1, or of Gemma as 0
+            parameter.data += torch.normal(0.0, 0.2, parameter.shape)
     if config.model_type.startswith("gemma"):  # it multiplies words, and would repeat the last one
         model.model.embed_tokens.weight.data /= config.hidden_size**0.5
     return model

@@ -17,6 +17,8 @@ from spirloom.errors import ImportFailure
 from spirloom.family import decoder
 from spirloom.family.traits import FULL, SLIDING
 from spirloom.hf import import_folder
+from spirloom.hf.config import read_config
+from spirloom.hf.model_types import MODEL_TYPES
 from spirloom.ir import DType
 
 from op_specs.reference import sampling
@@ -65,9 +67,7 @@ CONFIGS: dict[str, Any] = {
     "smollm3": lambda **more: transformers.SmolLM3Config(
         **SIZES | NO_PADDING | more, no_rope_layer_interval=2
     ),
-    "phi3": lambda **more: transformers.Phi3Config(
-        **SIZES | NO_PADDING | more, sliding_window=9
-    ),
+    "phi3": lambda **more: transformers.Phi3Config(**SIZES | NO_PADDING | more, sliding_window=9),
     "phi4, long": lambda **more: transformers.Phi3Config(
         **SIZES | NO_PADDING | more, **long_rope(8)
     ),
@@ -170,7 +170,7 @@ TOLD: list[tuple[str, str, Any]] = [
 
 @pytest.mark.parametrize(("name", "key", "other"), TOLD)
 def test_what_a_config_tells_counts(name: str, key: str, other: Any, tmp_path: Path) -> None:
-    """With another value the scores are others: the models above are none that would not show it."""
+    """With another value the scores are others: the models above are such that show it."""
     _, scores = eager_tokens(saved(name, tmp_path), 1)
     path = tmp_path / "config.json"
     config = json.loads(path.read_text())
@@ -181,11 +181,38 @@ def test_what_a_config_tells_counts(name: str, key: str, other: Any, tmp_path: P
     assert np.abs(logits[0] - scores.numpy()).max() > 1e-2 * scores.abs().max()
 
 
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_what_a_config_leaves_out_is_as_in_transformers(model_type: str, tmp_path: Path) -> None:
+    sizes = {**SIZES, **NO_PADDING, "num_hidden_layers": 12, "rms_norm_eps": 1e-5}
+    theirs = transformers.AutoConfig.for_model(model_type, **sizes)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type, **sizes}))
+    ours = read_config(tmp_path / "config.json")
+
+    def told(key: str, default: Any) -> Any:
+        return getattr(theirs, key, None) or default
+
+    types = told("layer_types", [SLIDING] * 12)
+    window = told("sliding_window", 0)
+    assert [ours.window(i) for i in range(12)] == [window * (kind == SLIDING) for kind in types]
+    assert ours.head_size == told("head_dim", 16)
+    assert ours.scale == told("query_pre_attn_scalar", np.inf) ** -0.5
+    assert ours.score_cap == told("attn_logit_softcapping", 0)
+    assert ours.logit_cap == told("final_logit_softcapping", 0)
+    assert ours.tied == theirs.tie_word_embeddings
+    for layer, turned in enumerate(told("no_rope_layers", [1] * 12)):
+        rope = theirs.rope_parameters
+        base = rope.get(types[layer], rope)["rope_theta"]
+        wanted = [base ** -(2 / ours.head_size)] if turned else []
+        np.testing.assert_allclose(ours.rotation(layer).frequencies[1:2], wanted)
+
+
 LAYERS = {"llama": 8, "qwen3": 8, "smollm3": 8, "phi3": 8, "gemma": 8, "gemma2": 12, "gemma3": 12}
 
 
-@pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("quantised", [False, True])
+@pytest.mark.parametrize(
+    ("name", "quantised"),
+    [*((name, False) for name in LAYERS), *((name, True) for name in ("llama", "qwen3", "gemma2"))],
+)
 def test_a_layer_is_eight_dispatches(name: str, quantised: bool, tmp_path: Path) -> None:
     """Norm, QKV, caches, attention, output, norm, gate and up, down: counted by one layer more.
     Where what is added is normed, too, that and the sums are four more."""

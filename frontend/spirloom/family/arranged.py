@@ -98,9 +98,10 @@ def _order(config: Config) -> Array | None:
         return None
     columns = np.arange(2 * half)
     turned, rest = columns[: 2 * pairs], columns[2 * pairs :]
-    firsts, seconds = turned.reshape(-1, 2).T if config.by_neighbours else np.split(turned, 2)
+    by_pair = turned.reshape(-1, 2).T if config.by_neighbours else turned.reshape(2, -1)
     before, behind = np.split(rest, 2)
-    return np.concatenate([firsts, before, seconds, behind])
+    order: Array = np.concatenate([by_pair[0], before, by_pair[1], behind])
+    return order
 
 
 def _taken(stored: Stored, part: _Part, called: str) -> Stored:

@@ -19,10 +19,10 @@ class Config:
     """The sizes of a model.
 
     `windows` and `rotations` are those of layers, again and again: how many keys are seen, 0: all,
-    and what positions turn. Queries times keys are multiplied by `scale`, 0: by 1 / sqrt(head_size),
-    and these scores, like the model's own, stay within `score_cap` and `logit_cap`, 0: are as they
-    are. `norm_offset` is added to the weights of norms. `by_neighbours`: pairs of columns that are
-    turned are neighbours, not half of these columns apart.
+    and what positions turn. Queries times keys are multiplied by `scale`, or 1 / sqrt(head_size)
+    where that is 0. `score_cap` and `logit_cap` are what these, and the model's scores of tokens,
+    stay below; 0: anything. `norm_offset` is added to the weights of norms. `by_neighbours`: pairs
+    of columns that are turned are neighbours, not half of these columns apart.
     """
 
     family: str

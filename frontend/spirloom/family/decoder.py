@@ -126,7 +126,7 @@ class Step:
         c, prefix = self._config, f"model.layers.{layer}"
         attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
         before = [f"{prefix}.{norm}.weight" for norm in c.traits.before]
-        after = [f"{prefix}.{norm}.weight" for norm in c.traits.after or ()] or [None, None]
+        after = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.after]
         h = self._norm(x, before[0])
         q, keys, values = self._cached(self._heads(h, attention), attention, layer)
         seen = self._attention(attention, q, keys, values, c.window(layer))
@@ -189,9 +189,7 @@ class Step:
         gate = self._call(f"{mlp}.act", "aten.gelu", x=made[0], approximate="tanh")
         return self._build.mul(gate, made[1])
 
-    def _attention(
-        self, name: str, q: Tensor, keys: Tensor, values: Tensor, window: int
-    ) -> Tensor:
+    def _attention(self, name: str, q: Tensor, keys: Tensor, values: Tensor, window: int) -> Tensor:
         args = {
             "query": q,
             "keys": keys,
@@ -269,7 +267,7 @@ class Step:
         self, kind: str, node: str, x: Tensor, matrix: Matrix, rows: dict[str, int], **more: object
     ) -> Tensor:
         """By the operator of a kind, linear or gated_linear, that takes such a matrix."""
-        operands = {"bias": self._bias(rows), **more}
+        operands: dict[str, object] = {"bias": self._bias(rows), **more}
         if matrix.bits:
             op = f"spirloom.{kind}_q{matrix.bits}"
             return self._call(node, op, x=x, **matrix.arguments, **operands)

@@ -1,4 +1,4 @@
-"""What the models of a family have in common whatever their sizes: one table, whoever reads them."""
+"""What the models of a family have in common whatever their sizes, whoever reads them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ FULL, SLIDING = "full_attention", "sliding_attention"
 @dataclass(frozen=True, slots=True)
 class Traits:
     """`before` and `after` name the norms of a layer's two parts, attention and MLP: of what goes
-    in, and of what is added. `scaled`: words are multiplied by the root of their size. `types`:
-    those of layers, again and again, unless a model tells. `local_base`: of the rotary embeddings
-    of sliding layers, if that is another one. `unturned`: every so many layers positions turn
-    nothing; 0: none.
+    in, and of what is added; None: it is not normed. `scaled`: words are multiplied by the root of
+    their size. `types`: those of layers, again and again, unless a model tells. `local_base`: of
+    the rotary embeddings of sliding layers, if that is another one. `unturned`: positions turn
+    nothing in the last of so many layers; 0: they do in all.
     """
 
     activation: str = SILU
     before: tuple[str, str] = ("input_layernorm", "post_attention_layernorm")
-    after: tuple[str, str] | None = None
+    after: tuple[str, str] | tuple[None, None] = (None, None)
     scaled: bool = False
     types: tuple[str, ...] = (FULL,)
     local_base: float | None = None

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from spirloom.family import traits
 from spirloom.family.traits import Traits
 
-
 _GATES = {"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up"}
 
 

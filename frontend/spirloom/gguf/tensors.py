@@ -40,7 +40,7 @@ class GgufTensors:
             **_OF_LAYERS,
             **architecture.gates,
             **dict(zip(traits.before, _BEFORE, strict=True)),
-            **dict(zip(traits.after or (), _AFTER, strict=False)),
+            **{norm: name for norm, name in zip(traits.after, _AFTER, strict=True) if norm},
         }
 
     def has(self, name: str) -> bool:
@@ -79,4 +79,3 @@ def dequantised(file: GgufFile) -> dict[str, int]:
     """By type, how many tensors are quantised and yet become floats."""
     kinds = [entry.kind for entry in file.tensors.values()]
     return {name_of(kind): kinds.count(kind) for kind in DEQUANTISED if kind in kinds}
-

@@ -26,9 +26,9 @@ class ModelType:
 
 MODEL_TYPES = {
     "llama": ModelType(traits.LLAMA),
-    "mistral": ModelType(traits.MISTRAL),
+    "mistral": ModelType(traits.MISTRAL, defaults={"sliding_window": 4096}),
     "qwen2": ModelType(traits.LLAMA, defaults={"use_sliding_window": False}),
-    "qwen3": ModelType(traits.LLAMA, defaults={"use_sliding_window": False}),
+    "qwen3": ModelType(traits.LLAMA, defaults={"use_sliding_window": False, "head_dim": 128}),
     "smollm3": ModelType(
         traits.SMOLLM3,
         defaults={

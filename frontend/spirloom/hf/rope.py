@@ -81,10 +81,8 @@ def _long(
 ) -> Rotation:
     """Factors for each pair: of contexts beyond the first training's other ones."""
     most = int(given["max_position_embeddings"])
-    original = int(
-        given.get("original_max_position_embeddings")
-        or rope.get("original_max_position_embeddings", most)
-    )
+    told = "original_max_position_embeddings"
+    original = int(given.get(told) or rope.get(told) or most)
     key = "long_factor" if context > original else "short_factor"
     factors = np.asarray(rope[key], np.float64)
     longer = float(rope.get("factor") or most / original)
