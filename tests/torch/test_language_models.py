@@ -75,6 +75,8 @@ CONFIGS: dict[str, Any] = {
         **SIZES | NO_PADDING | {"max_position_embeddings": 512} | more,
         **long_rope(256),
     ),
+    "glm": lambda **more: transformers.GlmConfig(**SIZES | NO_PADDING | more, head_dim=16),
+    "glm4": lambda **more: transformers.Glm4Config(**SIZES | NO_PADDING | more, head_dim=16),
     "gemma": lambda **more: transformers.GemmaConfig(**SIZES | more, head_dim=32),
     "gemma2": lambda **more: transformers.Gemma2Config(
         **SIZES | more,
@@ -155,6 +157,8 @@ TOLD: list[tuple[str, str, Any]] = [
     ("phi4, long", "rope_parameters", {**LONG_ROPE, "attention_factor": 1.0}),
     ("phi4, long", "rope_parameters", {**LONG_ROPE, "partial_rotary_factor": 0.5,
                                        "long_factor": [1.5, 3.0, 5.0, 7.0]}),
+    ("glm", "rope_parameters", {"rope_type": "default", "rope_theta": 10000.0,
+                                "partial_rotary_factor": 0.75}),
     ("gemma2", "layer_types", [FULL, SLIDING]),
     ("gemma2", "query_pre_attn_scalar", 32),
     ("gemma2", "attn_logit_softcapping", None),
@@ -200,13 +204,22 @@ def test_what_a_config_leaves_out_is_as_in_transformers(model_type: str, tmp_pat
     assert ours.logit_cap == told("final_logit_softcapping", 0)
     assert ours.tied == theirs.tie_word_embeddings
     for layer, turned in enumerate(told("no_rope_layers", [1] * 12)):
-        rope = theirs.rope_parameters
-        base = rope.get(types[layer], rope)["rope_theta"]
-        wanted = [base ** -(2 / ours.head_size)] if turned else []
+        rope = theirs.rope_parameters.get(types[layer], theirs.rope_parameters)
+        columns = ours.head_size * rope.get("partial_rotary_factor", 1.0)
+        wanted = [rope["rope_theta"] ** -(2 / columns)] if turned else []
         np.testing.assert_allclose(ours.rotation(layer).frequencies[1:2], wanted)
 
 
-LAYERS = {"llama": 8, "qwen3": 8, "smollm3": 8, "phi3": 8, "gemma": 8, "gemma2": 12, "gemma3": 12}
+LAYERS = {
+    "llama": 8,
+    "qwen3": 8,
+    "smollm3": 8,
+    "phi3": 8,
+    "gemma": 8,
+    "glm4": 12,
+    "gemma2": 12,
+    "gemma3": 12,
+}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ _GEMMA_AFTER = ("post_attention_layernorm", "post_feedforward_layernorm")
 
 LLAMA = Traits()
 MISTRAL = Traits(types=(SLIDING,))
+GLM4 = Traits(after=("post_self_attn_layernorm", "post_mlp_layernorm"))
 SMOLLM3 = Traits(unturned=4)
 GEMMA = Traits(GELU_TANH, scaled=True)
 GEMMA2 = Traits(GELU_TANH, _GEMMA_BEFORE, _GEMMA_AFTER, scaled=True, types=(SLIDING, FULL))

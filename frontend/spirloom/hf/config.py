@@ -65,6 +65,7 @@ def _config(told: Mapping[str, Any], context: int | None) -> Config:
         score_cap=float(given.get("attn_logit_softcapping") or 0),
         logit_cap=float(given.get("final_logit_softcapping") or 0),
         norm_offset=model_type.norm_offset,
+        by_neighbours=model_type.by_neighbours,
     )
 
 
