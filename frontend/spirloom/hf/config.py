@@ -11,9 +11,7 @@ from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
 from spirloom.family.traits import FULL, SLIDING, Traits
 from spirloom.hf.model_types import MODEL_TYPES, ModelType
-from spirloom.hf.rope import rotations_of
-
-_MOST_LAYERS = 1 << 16  # after which a pattern begins again
+from spirloom.hf.rope import period, rotations_of
 
 
 def read_config(path: Path, context: int | None = None) -> Config:
@@ -96,13 +94,10 @@ def _types(given: Mapping[str, Any], traits: Traits, layers: int) -> tuple[str, 
 
 def _pattern(given: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
     """The family's, unless the model has its own count of those that slide."""
-    told = given.get("sliding_window_pattern")
-    if told is None:
+    key = "sliding_window_pattern"
+    if given.get(key) is None:
         return traits.types
-    count = int(told)
-    if not 1 <= count <= _MOST_LAYERS:
-        raise ImportFailure(f"sliding_window_pattern, {count}, is not in 1 … {_MOST_LAYERS}.")
-    return (*[SLIDING] * (count - 1), FULL)
+    return (*[SLIDING] * (period(key, given[key]) - 1), FULL)
 
 
 def _root(number: Any) -> float:

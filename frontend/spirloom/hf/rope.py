@@ -21,7 +21,7 @@ from spirloom.family.rotation import (
 from spirloom.family.traits import FULL, SLIDING, Traits
 from spirloom.ir import Array
 
-_MOST_LAYERS = 1 << 16  # after which a pattern begins again
+_MOST_LAYERS = 1 << 16
 _LONG = ("longrope", "su")
 
 
@@ -30,12 +30,13 @@ def rotations_of(
 ) -> tuple[Rotation, ...]:
     """Those of layers, again and again, for caches of `context` rows. Raises ImportFailure."""
     rope = {**(given.get("rope_scaling") or {}), **(given.get("rope_parameters") or {})}
-    base = {"rope_theta": given.get("rope_theta", 10000.0)}
-    full = _rotation("", {**base, **(rope.get(FULL) or rope)}, given, head_size, context)
+    base = given.get("rope_theta", 10000.0)
+    of_all = {"rope_theta": base, **(rope.get(FULL) or rope)}
+    full = _rotation("", of_all, given, head_size, context)
     by_type = {FULL: full, SLIDING: full}
     local = given.get("rope_local_base_freq", traits.local_base)
-    if local is not None:
-        own = {"rope_theta": local, **(rope.get(SLIDING) or {})}
+    if local is not None or rope.get(SLIDING):
+        own = {"rope_theta": base if local is None else local, **(rope.get(SLIDING) or {})}
         by_type[SLIDING] = _rotation(".local", own, given, head_size, context)
     found = tuple(by_type[kind] for kind in types)
     if traits.unturned:
@@ -53,10 +54,16 @@ def _but_unturned(
                 f"no_rope_layers tells of {len(turned)} layers, and the model has {layers}."
             )
         return tuple(rotations[0] if each else UNTURNED for each in turned)
-    interval = int(given.get("no_rope_layer_interval", traits.unturned))
-    if not 1 <= interval <= _MOST_LAYERS:
-        raise ImportFailure(f"no_rope_layer_interval, {interval}, is not in 1 … {_MOST_LAYERS}.")
-    return every_so_many(rotations[0], interval)
+    key = "no_rope_layer_interval"
+    return every_so_many(rotations[0], period(key, given.get(key, traits.unturned)))
+
+
+def period(key: str, told: Any) -> int:
+    """After how many layers a pattern begins again. Raises ImportFailure."""
+    found = int(told)
+    if not 1 <= found <= _MOST_LAYERS:
+        raise ImportFailure(f"{key}, {found}, is not in 1 … {_MOST_LAYERS}.")
+    return found
 
 
 def _rotation(
