@@ -34,6 +34,11 @@ class Numbers:
         small = even and self.values.size > 0 and self.values.min() >= -8 and self.values.max() <= 7
         return 4 if small else 8
 
+    def rows(self, index: slice | Array) -> Numbers:
+        """Some of the rows."""
+        zeros = None if self.zeros is None else self.zeros[index]
+        return Numbers(self.values[index], self.scales[index], zeros)
+
     def floats(self) -> Array:
         """The values, float32 [rows, depth]."""
         rows, depth = self.values.shape

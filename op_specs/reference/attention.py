@@ -92,12 +92,15 @@ def _scores_over_cache(
     heads_first: bool,
     window: int,
     scale: float,
+    softcap: float,
 ) -> Array:
     """[batch, head, query, key], -inf where a query does not see the key."""
     if not heads_first:
         query, keys = query.swapaxes(1, 2), keys.swapaxes(1, 2)
     keys = np.repeat(keys, query.shape[1] // keys.shape[1], axis=1)
     scores = query @ keys.swapaxes(-1, -2) * (scale or 1 / np.sqrt(query.shape[-1]))
+    if softcap:
+        scores = softcap * np.tanh(scores / softcap)
     at = _placed(positions, query.shape[2])[:, None]
     row = np.arange(keys.shape[2])
     seen = (row <= at) & ((row > at - window) | (window == 0))
@@ -117,9 +120,10 @@ def cached_attention(
     heads_first: bool,
     window: int,
     scale: float,
+    softcap: float,
 ) -> Array:
     """softmax over the rows of the cache that a query sees, times their values."""
-    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale)
+    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
     y = safe_softmax(scores, -1) @ _values(values, scores.shape[1], heads_first)
     return np.asarray(y if heads_first else y.swapaxes(1, 2))
 
@@ -132,10 +136,11 @@ def cached_attention_parts(
     heads_first: bool,
     window: int,
     scale: float,
+    softcap: float,
     part: int,
 ) -> tuple[Array, ...]:
     """Sums of exponentials times values, greatest scores and sums of exponentials of each part."""
-    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale)
+    scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
     values = _values(values, scores.shape[1], heads_first)
     found: list[tuple[Array, ...]] = []
     for first in range(0, scores.shape[-1], part):

@@ -48,7 +48,9 @@ def activate(x: Array, activation: int, act_min: float, act_max: float) -> Array
             return np.where(x > 0, x, x * act_min)
         case 9:
             return x * 0.5 * (1 + erf(x / math.sqrt(2)))
-    raise ValueError(f"Activation code {activation} is not one of 0 to 9.")
+        case 10:
+            return gelu(x, "tanh")
+    raise ValueError(f"Activation code {activation} is not one of 0 to 10.")
 
 
 def add(a: Array, b: Array, alpha: float, activation: int, act_min: float, act_max: float) -> Array:

@@ -73,7 +73,7 @@ def tiny_metadata(architecture: str = "llama") -> dict[str, Any]:
     }
 
 
-def tiny_weights(seed: int = 1) -> dict[str, Array]:
+def tiny_weights(architecture: str = "llama") -> dict[str, Array]:
     """By their names in the file, rows of queries and keys as for turning by neighbours."""
     hidden, inner = SIZES["embedding_length"], SIZES["feed_forward_length"]
     shapes = {
@@ -89,19 +89,26 @@ def tiny_weights(seed: int = 1) -> dict[str, Array]:
         "blk.0.ffn_up": (inner, hidden),
         "blk.0.ffn_down": (hidden, inner),
     }
-    random = np.random.default_rng(seed)
+    if architecture == "phi3":
+        for name in ("attn_q", "attn_k", "attn_v", "ffn_gate"):
+            del shapes[f"blk.0.{name}"]
+        shapes |= {"blk.0.attn_qkv": (2 * hidden, hidden), "blk.0.ffn_up": (2 * inner, hidden)}
+    if architecture in ("gemma2", "gemma3"):
+        names = ("post_attention_norm", "post_ffw_norm")
+        shapes |= {f"blk.0.{name}": (hidden,) for name in names}
+    random = np.random.default_rng(1)
     return {
         f"{name}.weight": random.normal(0, 0.3, shape).astype(np.float32)
         for name, shape in shapes.items()
     }
 
 
-def tiny_tensors(kind: int = F32) -> dict[str, Written]:
+def tiny_tensors(kind: int = F32, architecture: str = "llama") -> dict[str, Written]:
     """The same, matrices of a type."""
     return {
         name: Written(values.shape, kind if values.ndim > 1 else F32,
                       packed(values, kind) if values.ndim > 1 else values.tobytes())
-        for name, values in tiny_weights().items()
+        for name, values in tiny_weights(architecture).items()
     }  # fmt: skip
 
 

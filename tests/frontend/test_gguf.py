@@ -22,6 +22,7 @@ from spirloom.passes.quantize_weights import Quantisation
 from tests.frontend.gguf_writer import (
     ARRAY,
     F32,
+    I32,
     Q4_0,
     Q8_0,
     SIZES,
@@ -37,6 +38,7 @@ from tests.frontend.gguf_writer import (
 HEADS = {"attn_q": 4, "attn_k": 2}
 NAMES = {
     "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+    "attn_qkv": "self_attn.qkv_proj",
     "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
     "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj", "token_embd": "embed_tokens", "output_norm": "norm",
@@ -60,18 +62,23 @@ def folder_of(path: Path, architecture: str) -> Path:
         "num_attention_heads": SIZES["attention.head_count"],
         "num_key_value_heads": SIZES["attention.head_count_kv"],
         "max_position_embeddings": SIZES["context_length"],
+        "rope_theta": 10000.0,
+        "head_dim": SIZES["embedding_length"] // SIZES["attention.head_count"],
         "rms_norm_eps": float(np.float32(1e-5)),
         "tie_word_embeddings": True,
     }
     (path / "config.json").write_text(json.dumps(config))
     arrays = {}
-    for name, values in tiny_weights().items():
+    for name, values in tiny_weights(architecture).items():
         part = name.split(".")[-2]
+        whole = {"phi3": {"ffn_up": "mlp.gate_up_proj"}}.get(architecture, {})
         layer = "model.layers.0." if name.startswith("blk.") else "model."
         turned = (
-            by_halves(values, HEADS[part]) if part in HEADS and architecture == "llama" else values
+            by_halves(values, HEADS[part])
+            if part in HEADS and architecture in ("llama", "smollm3")
+            else values
         )
-        arrays[f"{layer}{NAMES[part]}.weight"] = turned
+        arrays[f"{layer}{({**NAMES, **whole})[part]}.weight"] = turned
     write_safetensors(path / "model.safetensors", arrays)
     return path
 
@@ -101,11 +108,12 @@ def stored(graphs: list[Graph]) -> bytes:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3", "smollm3", "phi3"])
 def test_the_graph_is_that_of_a_folder(
     architecture: str, version: int, library: OpLibrary, tmp_path: Path
 ) -> None:
-    file = saved(tmp_path, tiny_metadata(architecture), None, version)
+    tensors = tiny_tensors(architecture=architecture)
+    file = saved(tmp_path, tiny_metadata(architecture), tensors, version)
     wanted = import_folder(folder_of(tmp_path, architecture), library=library)
     made = import_gguf(file, library=library)
     made[0].attachments = wanted[0].attachments = {}  # of which each has what it has
@@ -162,9 +170,14 @@ VALUES = [
     ({"general.alignment": 24}, "general.alignment is 24, and no power of two"),
     ({"llama.embedding_length": "32"}, "llama.embedding_length is '32', and not a whole number"),
     ({"llama.expert_count": 8}, "llama.expert_count is 8, and not 0"),
-    ({"llama.rope.dimension_count": 4}, "llama.rope.dimension_count is 4, and not 8"),
+    ({"llama.expert_count": (ARRAY, struct.pack("<IQ3i", I32, 3, 1, 1, 1))},
+     r"llama.expert_count is array\(\[1, 1, 1\].*, and not 0"),
+    ({"llama.rope.dimension_count": 10}, "10 columns to turn are more than a head's 8"),
+    ({"llama.rope.dimension_count": 0}, "A head of 0 columns is not one of 2"),
+    ({"llama.attention.sliding_window_pattern": 6}, "sliding_window_pattern is 6, and not 1"),
+    ({"llama.attn_logit_softcapping": -1.0}, "The model's score_cap, -1.0, is not 0 or above"),
     ({"llama.attention.value_length": 4}, "llama.attention.value_length is 4, and not 8"),
-    ({"llama.rope.scaling.type": "yarn"}, "scaling.type is 'yarn', and only none and linear"),
+    ({"llama.rope.scaling.type": "yarn"}, "scaling.type is 'yarn', and only none, linear"),
     ({"llama.rope.scaling.type": "linear"}, "rope.scaling.factor is absent, and not a number"),
     ({"llama.rope.freq_base": -1.0}, "The base of rotary embeddings, -1.0, is not above 0"),
     ({"llama.attention.head_count": 0}, "The model's heads, 0, is not in 1"),

@@ -14,6 +14,7 @@ from typing import Any
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.gguf import import_gguf
+from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.blocks import BLOCKS
 from spirloom.ops import OpLibrary
 
@@ -29,6 +30,13 @@ _OPTIONAL = (
     "rope.dimension_count",
     "rope.scaling.type",
     "rope.scaling.factor",
+    "rope.scaling.attn_factor",
+    "rope.scaling.original_context_length",
+    "rope.freq_base_swa",
+    "attn_logit_softcapping",
+    "final_logit_softcapping",
+    "attention.sliding_window_pattern",
+    "attention.value_length",
     "attention.key_length",
     "attention.sliding_window",
     "expert_count",
@@ -38,9 +46,9 @@ _SIZES = (0, 1, 2, 3, 4, 8, 16, 31, 32, 33, 64, 1 << 16, 1 << 24, (1 << 31) - 1,
 
 def make(choose: random.Random) -> Files:
     """A model with a value, a tensor or bytes of the file changed."""
-    architecture = choose.choice(("llama", "qwen2", "qwen3"))
+    architecture = choose.choice([*ARCHITECTURES])
     metadata: dict[str, Any] = tiny_metadata(architecture)
-    tensors = dict(tiny_tensors(choose.choice((F32, F16, Q4_0, Q8_0))))
+    tensors = dict(tiny_tensors(choose.choice((F32, F16, Q4_0, Q8_0)), architecture))
     damage = choose.randrange(4)
     if damage == 0:
         _change_value(metadata, choose)

@@ -26,16 +26,26 @@ _NAMES = {
     "mlp.gate_proj": "ffn_gate",
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
+    "self_attn.qkv_proj": "attn_qkv",
+    "mlp.gate_up_proj": "ffn_up",
+}
+_NAMES_WITH_NORMS_AFTER = {
+    **_NAMES,
+    "post_attention_layernorm": "post_attention_norm",
+    "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
 }
 
 
-def name_of(parameter: str) -> str:
+def name_of(parameter: str, model_type: str = "llama") -> str:
     """What a GGUF file calls a parameter of transformers."""
+    after = model_type in ("gemma2", "gemma3_text")
+    names = _NAMES_WITH_NORMS_AFTER if after else _NAMES
     whole, _, end = parameter.rpartition(".")
     if not whole.startswith("model.layers."):
-        return f"{_NAMES[whole]}.{end}"
+        return f"{names[whole]}.{end}"
     layer, part = whole.removeprefix("model.layers.").split(".", 1)
-    return f"blk.{layer}.{_NAMES[part]}.{end}"
+    return f"blk.{layer}.{names[part]}.{end}"
 
 
 def by_neighbours(rows: Any, heads: int) -> Any:
@@ -55,7 +65,7 @@ def write(
     Its parameters become what the file's numbers are.
     """
     config = model.config
-    writer = gguf.GGUFWriter(path, config.model_type)
+    writer = gguf.GGUFWriter(path, config.model_type.removesuffix("_text"))
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(config.intermediate_size)
@@ -66,9 +76,13 @@ def write(
     if size * config.num_attention_heads != config.hidden_size:
         writer.add_key_length(size)
         writer.add_value_length(size)
-    writer.add_rope_dimension_count(size)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    _add_rope(writer, config, size)
+    if getattr(config, "sliding_window", None):
+        writer.add_sliding_window(config.sliding_window)
+    if config.model_type == "gemma2":
+        writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
     if vocabulary is None:
         writer.add_token_list([f"token {i}" for i in range(config.vocab_size)])
     else:
@@ -83,6 +97,25 @@ def write(
     writer.close()
 
 
+def _add_rope(writer: gguf.GGUFWriter, config: Any, size: int) -> None:
+    rope = config.rope_parameters
+    rope = rope.get("full_attention", rope)
+    writer.add_rope_dimension_count(int(size * rope.get("partial_rotary_factor", 1.0)))
+    writer.add_rope_freq_base(rope["rope_theta"])
+    if rope["rope_type"] == "linear":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "longrope":
+        original = config.original_max_position_embeddings
+        longer = config.max_position_embeddings / original
+        writer.add_rope_scaling_orig_ctx_len(original)
+        grown = np.sqrt(1 + np.log(longer) / np.log(original))
+        writer.add_rope_scaling_attn_factors(float(grown))
+        for name in ("long", "short"):
+            factors = np.array(rope[f"{name}_factor"], np.float32)
+            writer.add_tensor(f"rope_factors_{name}.weight", factors)
+
+
 def _add(
     writer: gguf.GGUFWriter, model: Any, name: str, parameter: Any, kinds: dict[str, Type] | Type
 ) -> None:
@@ -93,7 +126,10 @@ def _add(
         default = kinds if isinstance(kinds, Type) else Type.F32
         kind = next((k for end, k in named.items() if name.endswith(f"{end}.weight")), default)
     heads = {"q_proj": model.config.num_attention_heads, "k_proj": model.config.num_key_value_heads}
-    count = heads.get(name.split(".")[-2], 0) if model.config.model_type == "llama" else 0
+    by_pairs = model.config.model_type in ("llama", "smollm3")
+    count = heads.get(name.split(".")[-2], 0) if by_pairs else 0
+    offset = 1 if model.config.model_type.startswith("gemma") and values.ndim == 1 else 0
+    values = values + np.float32(offset)
     if count:
         values = by_neighbours(values, count)
     stored = numbers(values, kind)
@@ -101,8 +137,9 @@ def _add(
         kept = gguf.quants.dequantize(stored, kind).reshape(values.shape)
         if count:  # back again, as transformers wants it
             kept = kept.reshape(count, -1, 2, *values.shape[1:]).swapaxes(1, 2)
-        parameter.copy_(torch.from_numpy(kept.reshape(values.shape).astype(np.float32)))
-    writer.add_tensor(name_of(name), stored, raw_dtype=kind)
+        kept = kept.reshape(values.shape).astype(np.float32) - np.float32(offset)
+        parameter.copy_(torch.from_numpy(kept))
+    writer.add_tensor(name_of(name, model.config.model_type), stored, raw_dtype=kind)
 
 
 def numbers(values: Any, kind: Type) -> Any:

@@ -35,6 +35,7 @@ SIZES = {
     "max_position_embeddings": 128,
 }
 LARGER = {**SIZES, "hidden_size": 256, "intermediate_size": 256}
+NO_PADDING = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}  # beyond the vocabulary
 FACTORS = np.linspace(1, 4, 8)
 PROMPT = [3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 8, 90, 7, 9]
 
@@ -47,13 +48,61 @@ def made(config: Any) -> Any:
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1 or name.endswith("bias"):
             torch.nn.init.normal_(parameter, 0.0, 0.3)
+        else:  # norms, whose weights begin as 1, or of Gemma as 0
+            parameter.data += torch.normal(0.0, 0.2, parameter.shape)
+    if config.model_type.startswith("gemma"):  # it multiplies words, and would repeat the last one
+        model.model.embed_tokens.weight.data /= config.hidden_size**0.5
     return model
+
+
+def phi(original: int) -> Any:
+    """Heads of which positions turn 12 of 16 columns, by factors of short or long contexts."""
+    rope = {
+        "rope_type": "longrope",
+        "rope_theta": 10000.0,
+        "partial_rotary_factor": 0.75,
+        "short_factor": np.linspace(1.0, 2.0, 6).tolist(),
+        "long_factor": np.linspace(1.5, 12.0, 6).tolist(),
+    }
+    more = {"rope_parameters": rope, "original_max_position_embeddings": original}
+    sizes = {**SIZES, "max_position_embeddings": 512}
+    return made(transformers.Phi3Config(**sizes, **NO_PADDING, **more, sliding_window=9))
 
 
 MODELS: dict[str, Any] = {
     "llama": lambda: made(transformers.LlamaConfig(**SIZES, tie_word_embeddings=True)),
     "qwen2": lambda: made(transformers.Qwen2Config(**SIZES)),
     "qwen3": lambda: made(transformers.Qwen3Config(**SIZES, head_dim=32)),
+    "gemma": lambda: made(transformers.GemmaConfig(**SIZES, head_dim=32)),
+    "phi3": lambda: phi(8),
+}
+MORE: dict[str, Any] = {
+    "phi3, short": lambda: phi(256),
+    "smollm3": lambda: made(
+        transformers.SmolLM3Config(**{**SIZES, "num_hidden_layers": 4}, **NO_PADDING)
+    ),
+    "gemma2": lambda: made(
+        transformers.Gemma2Config(
+            **SIZES,
+            head_dim=32,
+            sliding_window=11,
+            query_pre_attn_scalar=32,
+            attn_logit_softcapping=2.0,
+            final_logit_softcapping=3.0,
+        )
+    ),
+    "gemma3": lambda: made(
+        transformers.Gemma3TextConfig(
+            **{**SIZES, "num_hidden_layers": 6},
+            head_dim=32,
+            sliding_window=10,
+            query_pre_attn_scalar=32,
+            rope_parameters={
+                "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 50000.0},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+            },
+        )
+    ),
 }
 
 
@@ -72,7 +121,7 @@ def check(model: Any, path: Path, count: int = 64) -> list[str]:
     """That scores and tokens are those of transformers; the operators of `decode`."""
     wanted, scores = eager_tokens(model, count)
     assert len(set(wanted)) > 4, "the model says something"
-    graphs = import_gguf(path, prompt=16)
+    graphs = import_gguf(path, context=128, prompt=16)
     data = graph_file.to_bytes(*graphs)
     prefill = spirloom.load(data)
     decode = spirloom.load(data, method="decode", shares=prefill)
@@ -95,6 +144,14 @@ def test_tokens_are_those_of_transformers(name: str, kind: Type, tmp_path: Path)
     layers = [op for op in found if "linear" in op or "embedding" in op]
     layer = [of("linear"), of("linear"), gated, of("linear")]
     assert layers == [of("embedding"), *layer, *layer, of("linear")]
+
+
+@pytest.mark.parametrize("kind", [Type.Q8_0, Type.F32])
+@pytest.mark.parametrize("name", MORE)
+def test_more_tokens_are_those_of_transformers(name: str, kind: Type, tmp_path: Path) -> None:
+    model, path = MORE[name](), tmp_path / "model.gguf"
+    write(model, path, kind)
+    check(model, path)
 
 
 def test_factors_of_frequencies(tmp_path: Path) -> None:

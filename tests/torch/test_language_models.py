@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ import transformers
 from spirloom import graph_file
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
-from spirloom.family import llama
+from spirloom.family import decoder
+from spirloom.family.traits import FULL, SLIDING
 from spirloom.hf import import_folder
+from spirloom.hf.config import read_config
+from spirloom.hf.model_types import MODEL_TYPES
 from spirloom.ir import DType
 
 from op_specs.reference import sampling
@@ -36,12 +40,63 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }
+NO_PADDING = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}  # beyond the vocabulary
+LONG_ROPE = {
+    "rope_type": "longrope",
+    "rope_theta": 10000.0,
+    "partial_rotary_factor": 0.75,
+    "short_factor": np.linspace(1.0, 2.0, 6).tolist(),
+    "long_factor": np.linspace(1.5, 12.0, 6).tolist(),
+}
+
+
+def long_rope(original: int) -> dict[str, Any]:
+    """Of heads of which positions turn 12 of 16 columns, as Phi 4's turn 96 of 128."""
+    return {"rope_parameters": LONG_ROPE, "original_max_position_embeddings": original}
+
+
 CONFIGS: dict[str, Any] = {
     "llama": lambda **more: transformers.LlamaConfig(**SIZES | more, tie_word_embeddings=True),
     "llama3": lambda **more: transformers.LlamaConfig(**SIZES | more, rope_scaling=LLAMA3),
     "mistral": lambda **more: transformers.MistralConfig(**SIZES | more, sliding_window=24),
     "qwen2": lambda **more: transformers.Qwen2Config(**SIZES | more),
     "qwen3": lambda **more: transformers.Qwen3Config(**SIZES | more, head_dim=32),
+    "qwen2, some layers with a window": lambda **more: transformers.Qwen2Config(
+        **SIZES | more, use_sliding_window=True, sliding_window=9, max_window_layers=1
+    ),
+    "smollm3": lambda **more: transformers.SmolLM3Config(
+        **SIZES | NO_PADDING | more, no_rope_layer_interval=2
+    ),
+    "phi3": lambda **more: transformers.Phi3Config(**SIZES | NO_PADDING | more, sliding_window=9),
+    "phi4, long": lambda **more: transformers.Phi3Config(
+        **SIZES | NO_PADDING | more, **long_rope(8)
+    ),
+    "phi4, short": lambda **more: transformers.Phi3Config(
+        **SIZES | NO_PADDING | {"max_position_embeddings": 512} | more,
+        **long_rope(256),
+    ),
+    "glm": lambda **more: transformers.GlmConfig(**SIZES | NO_PADDING | more, head_dim=16),
+    "glm4": lambda **more: transformers.Glm4Config(**SIZES | NO_PADDING | more, head_dim=16),
+    "gemma": lambda **more: transformers.GemmaConfig(**SIZES | more, head_dim=32),
+    "gemma2": lambda **more: transformers.Gemma2Config(
+        **SIZES | more,
+        head_dim=32,
+        sliding_window=11,
+        query_pre_attn_scalar=20,
+        attn_logit_softcapping=2.0,
+        final_logit_softcapping=3.0,
+    ),
+    "gemma3": lambda **more: transformers.Gemma3TextConfig(
+        **SIZES | more,
+        head_dim=32,
+        sliding_window=10,
+        layer_types=[SLIDING, FULL, SLIDING][: more.get("num_hidden_layers", 2)],
+        query_pre_attn_scalar=24,
+        rope_parameters={
+            FULL: {"rope_type": "linear", "factor": 8.0, "rope_theta": 50000.0},
+            SLIDING: {"rope_type": "default", "rope_theta": 100.0},
+        },
+    ),
 }
 PROMPT = [3, 1, 4, 1, 5, 9, 2, 6, 5, 35, 8, 90, 7, 9]
 
@@ -53,7 +108,11 @@ def saved(name: str, folder: Path, **sizes: int) -> Any:
     config._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, 0.0, 0.3) if parameter.ndim > 1 else None
+        # The weights of norms differ, too: they begin as 1, or of Gemma as 0.
+        scale = 0.3 if parameter.ndim > 1 else 0.1
+        parameter.data += torch.normal(0.0, scale, parameter.shape)
+    if name.startswith("gemma"):  # which multiplies words, and would say the same one for ever
+        model.model.embed_tokens.weight.data /= config.hidden_size**0.5
     model.save_pretrained(folder)
     return model
 
@@ -73,7 +132,7 @@ def eager_tokens(model: Any, count: int) -> tuple[list[int], Any]:
 def test_tokens_are_those_of_transformers(name: str, tmp_path: Path) -> None:
     wanted, scores = eager_tokens(saved(name, tmp_path), 64)
     assert len(set(wanted)) > 4, "the model says something"
-    data = graph_file.to_bytes(*import_folder(tmp_path, prompt=16))
+    data = graph_file.to_bytes(*import_folder(tmp_path, context=128, prompt=16))
     prefill = spirloom.load(data)
     decode = spirloom.load(data, method="decode", shares=prefill)
     for chunks in ([14], [5, 1, 8]):
@@ -89,10 +148,87 @@ def test_tokens_are_those_of_transformers(name: str, tmp_path: Path) -> None:
         assert decode.states["tokens"][len(PROMPT) : len(PROMPT) + 64].tolist() == wanted
 
 
-@pytest.mark.parametrize("name", ["llama", "qwen3"])
-@pytest.mark.parametrize("quantised", [False, True])
+# As config.json has them, and other values of them.
+TOLD: list[tuple[str, str, Any]] = [
+    ("qwen2, some layers with a window", "layer_types", [FULL, FULL]),
+    ("smollm3", "no_rope_layers", [1, 1]),
+    ("phi3", "sliding_window", None),
+    ("phi4, long", "original_max_position_embeddings", 256),
+    ("phi4, long", "rope_parameters", {**LONG_ROPE, "attention_factor": 1.0}),
+    ("phi4, long", "rope_parameters", {**LONG_ROPE, "partial_rotary_factor": 0.5,
+                                       "long_factor": [1.5, 3.0, 5.0, 7.0]}),
+    ("glm", "rope_parameters", {"rope_type": "default", "rope_theta": 10000.0,
+                                "partial_rotary_factor": 0.75}),
+    ("gemma2", "layer_types", [FULL, SLIDING]),
+    ("gemma2", "query_pre_attn_scalar", 32),
+    ("gemma2", "attn_logit_softcapping", None),
+    ("gemma2", "final_logit_softcapping", None),
+    ("gemma3", "sliding_window", None),
+    ("gemma3", "query_pre_attn_scalar", 32),
+    ("gemma3", "rope_parameters", {FULL: {"rope_type": "linear", "factor": 8.0,
+                                          "rope_theta": 50000.0}}),
+    ("gemma3", "rope_parameters", {FULL: {"rope_type": "default", "rope_theta": 50000.0},
+                                   SLIDING: {"rope_type": "default", "rope_theta": 100.0}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key", "other"), TOLD)
+def test_what_a_config_tells_counts(name: str, key: str, other: Any, tmp_path: Path) -> None:
+    """With another value the scores are others: the models above are such that show it."""
+    _, scores = eager_tokens(saved(name, tmp_path), 1)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, key: other}))
+    (logits,) = spirloom.load(graph_file.to_bytes(*import_folder(tmp_path, prompt=16)))(
+        np.array([PROMPT], np.int32)
+    )
+    assert np.abs(logits[0] - scores.numpy()).max() > 1e-2 * scores.abs().max()
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_what_a_config_leaves_out_is_as_in_transformers(model_type: str, tmp_path: Path) -> None:
+    sizes = {**SIZES, **NO_PADDING, "num_hidden_layers": 12, "rms_norm_eps": 1e-5}
+    theirs = transformers.AutoConfig.for_model(model_type, **sizes)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type, **sizes}))
+    ours = read_config(tmp_path / "config.json")
+
+    def told(key: str, default: Any) -> Any:
+        return getattr(theirs, key, None) or default
+
+    types = told("layer_types", [SLIDING] * 12)
+    window = told("sliding_window", 0)
+    assert [ours.window(i) for i in range(12)] == [window * (kind == SLIDING) for kind in types]
+    assert ours.head_size == told("head_dim", 16)
+    assert ours.scale == told("query_pre_attn_scalar", np.inf) ** -0.5
+    assert ours.score_cap == told("attn_logit_softcapping", 0)
+    assert ours.logit_cap == told("final_logit_softcapping", 0)
+    assert ours.tied == theirs.tie_word_embeddings
+    for layer, turned in enumerate(told("no_rope_layers", [1] * 12)):
+        rope = theirs.rope_parameters.get(types[layer], theirs.rope_parameters)
+        columns = ours.head_size * rope.get("partial_rotary_factor", 1.0)
+        wanted = [rope["rope_theta"] ** -(2 / columns)] if turned else []
+        np.testing.assert_allclose(ours.rotation(layer).frequencies[1:2], wanted)
+
+
+LAYERS = {
+    "llama": 8,
+    "qwen3": 8,
+    "smollm3": 8,
+    "phi3": 8,
+    "gemma": 8,
+    "glm4": 12,
+    "gemma2": 12,
+    "gemma3": 12,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "quantised"),
+    [*((name, False) for name in LAYERS), *((name, True) for name in ("llama", "qwen3", "gemma2"))],
+)
 def test_a_layer_is_eight_dispatches(name: str, quantised: bool, tmp_path: Path) -> None:
-    """Norm, QKV, caches, attention, output, norm, gate and up, down: counted by one layer more."""
+    """Norm, QKV, caches, attention, output, norm, gate and up, down: counted by one layer more.
+    Where what is added is normed, too, that and the sums are four more."""
     counts = []
     for layers in (2, 3):
         folder = tmp_path / str(layers)
@@ -103,7 +239,7 @@ def test_a_layer_is_eight_dispatches(name: str, quantised: bool, tmp_path: Path)
         prefill = spirloom.load(output)
         decode = spirloom.load(output, method="decode", shares=prefill)
         counts.append(decode.stats.dispatches)
-    assert counts[1] - counts[0] == 8
+    assert counts[1] - counts[0] == LAYERS[name]
 
 
 def test_tokens_are_sampled(tmp_path: Path) -> None:
@@ -150,12 +286,13 @@ def test_caches_are_neither_copied_nor_doubled(tmp_path: Path) -> None:
     assert [row.node for row in copied] == ["position"]
 
 
+@pytest.mark.parametrize("name", ["llama", "gemma2"])
 def test_long_contexts_are_looked_at_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted, _ = eager_tokens(saved("llama", tmp_path), 20)
-    monkeypatch.setattr(llama, "PART", 7)
-    monkeypatch.setattr(llama, "_PARTED", 28)
+    wanted, _ = eager_tokens(saved(name, tmp_path), 20)
+    monkeypatch.setattr(decoder, "PART", 7)
+    monkeypatch.setattr(decoder, "_PARTED", 28)
     graphs = import_folder(tmp_path, prompt=14)
     assert any(n.op == "spirloom.join_attention" for n in graphs[1].nodes)
     data = graph_file.to_bytes(*graphs)
@@ -166,7 +303,7 @@ def test_long_contexts_are_looked_at_in_parts(
     assert decode.states["tokens"][14:34].tolist() == wanted
 
 
-@pytest.mark.parametrize("name", ["llama", "mistral"])
+@pytest.mark.parametrize("name", ["llama", "mistral", "gemma2"])
 def test_queries_of_a_long_prompt_share_what_they_see(name: str, tmp_path: Path) -> None:
     """In chunks that begin where the caches are empty, and where they are not."""
     model = saved(name, tmp_path)
@@ -180,8 +317,9 @@ def test_queries_of_a_long_prompt_share_what_they_see(name: str, tmp_path: Path)
     np.testing.assert_allclose(logits[0], scores, rtol=1e-4, atol=1e-4)
 
 
-def test_halves(tmp_path: Path) -> None:
-    _, scores = eager_tokens(saved("llama", tmp_path), 1)
+@pytest.mark.parametrize("name", LAYERS)
+def test_halves(name: str, tmp_path: Path) -> None:
+    _, scores = eager_tokens(saved(name, tmp_path), 1)
     data = graph_file.to_bytes(*import_folder(tmp_path, prompt=16, dtype=DType.F16))
     (logits,) = spirloom.load(data)(np.array([PROMPT], np.int32))
     np.testing.assert_allclose(logits[0], scores, rtol=0.05, atol=0.05 * float(scores.abs().max()))

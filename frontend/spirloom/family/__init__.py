@@ -1,12 +1,13 @@
-"""The family of Llama: from its sizes and named weights, whoever read them, to a graph's methods.
+"""Models like Llama: from their sizes and named weights, whoever read them, to a graph's methods.
 
 Weights bear the names of Hugging Face.
 """
 
 from __future__ import annotations
 
+from spirloom.family.arranged import Arranged
 from spirloom.family.config import Config
 from spirloom.family.methods import make_methods
 from spirloom.family.weights import Source, Stored, Weights
 
-__all__ = ["Config", "Source", "Stored", "Weights", "make_methods"]
+__all__ = ["Arranged", "Config", "Source", "Stored", "Weights", "make_methods"]

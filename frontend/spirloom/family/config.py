@@ -1,15 +1,14 @@
-"""The sizes of a model of the family, and what its positions turn."""
+"""The sizes of a model of the family, and what its layers see and turn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
 from spirloom.errors import ImportFailure
-from spirloom.ir import Array
+from spirloom.family.rotation import Rotation
+from spirloom.family.traits import Traits
 
 # Of any size that a config tells: more is no model, and products of two stay in 64 bits.
 _MOST = 1 << 30
@@ -17,13 +16,17 @@ _MOST = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The sizes of a model. `window` 0: every key is seen.
+    """The sizes of a model.
 
-    `frequencies`, float64 [head_size / 2], are the angles by which a position turns
-    its pairs of columns.
+    `windows` and `rotations` are those of layers, again and again: how many keys are seen, 0: all,
+    and what positions turn. Queries times keys are multiplied by `scale`, or 1 / sqrt(head_size)
+    where that is 0. `score_cap` and `logit_cap` are what these, and the model's scores of tokens,
+    stay below; 0: anything. `norm_offset` is added to the weights of norms. `by_neighbours`: pairs
+    of columns that are turned are neighbours, not half of these columns apart.
     """
 
     family: str
+    traits: Traits
     vocabulary: int
     hidden: int
     inner: int
@@ -33,43 +36,52 @@ class Config:
     head_size: int
     eps: float
     context: int
-    window: int
     tied: bool
-    frequencies: Array
+    windows: tuple[int, ...]
+    rotations: tuple[Rotation, ...]
+    scale: float = 0.0
+    score_cap: float = 0.0
+    logit_cap: float = 0.0
+    norm_offset: float = 0.0
+    by_neighbours: bool = False
 
     def __post_init__(self) -> None:
         """Raises ImportFailure for sizes that no model has."""
         for field in fields(self):
-            value, least = getattr(self, field.name), 0 if field.name == "window" else 1
-            if type(value) is int and not least <= value <= _MOST:
-                name = field.name
-                raise ImportFailure(f"The model's {name}, {value}, is not in {least} … {_MOST}.")
+            value = getattr(self, field.name)
+            if type(value) is int and not 1 <= value <= _MOST:
+                raise ImportFailure(f"The model's {field.name}, {value}, is not in 1 … {_MOST}.")
+            if type(value) is float and not (np.isfinite(value) and value >= 0):
+                raise ImportFailure(f"The model's {field.name}, {value}, is not 0 or above.")
+        for window in self.windows:
+            if not 0 <= window <= _MOST:
+                raise ImportFailure(f"The model's window, {window}, is not in 0 … {_MOST}.")
         if self.heads % self.cached_heads:
             raise ImportFailure(
                 f"{self.heads} heads of queries are no multiple of {self.cached_heads} of keys."
             )
         if self.head_size % 2:
             raise ImportFailure(f"A head of {self.head_size} columns has no pairs to turn.")
+        if self.turned_pairs > self.head_size // 2:
+            raise ImportFailure(
+                f"{2 * self.turned_pairs} columns to turn are more than a head's {self.head_size}."
+            )
 
-    def angles(self, context: int) -> tuple[Array, Array]:
-        """Cosines and sines of each position's pairs, float32 [context, head_size / 2]."""
-        angles = np.arange(context)[:, None] * self.frequencies.astype(np.float32)
-        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    @property
+    def turned_pairs(self) -> int:
+        """Of columns, in the layers where positions turn some. Raises ImportFailure."""
+        counts = {len(rotation.frequencies) for rotation in self.rotations} - {0}
+        if len(counts) > 1:
+            raise ImportFailure(
+                f"Layers that turn {' or '.join(str(2 * n) for n in sorted(counts))} columns of a "
+                "head are not supported."
+            )
+        return max(counts, default=0)
 
+    def window(self, layer: int) -> int:
+        """How many keys a layer's queries see; 0: all."""
+        return self.windows[layer % len(self.windows)]
 
-def plain_frequencies(base: float, head_size: int) -> Array:
-    """Those of a model whose positions are not scaled."""
-    if not np.isfinite(base) or base <= 0:
-        raise ImportFailure(f"The base of rotary embeddings, {base}, is not above 0.")
-    if not 2 <= head_size <= _MOST >> 10:
-        raise ImportFailure(f"A head of {head_size} columns is not one of 2 … {_MOST >> 10}.")
-    return np.asarray(base ** -(np.arange(0, head_size, 2, dtype=np.float64) / head_size))
-
-
-def scaled_as_llama3(frequencies: Array, rope: Mapping[str, Any]) -> Array:
-    """Long waves are stretched, short ones stay, those between are both in part."""
-    factor, original = float(rope["factor"]), float(rope["original_max_position_embeddings"])
-    low, high = float(rope["low_freq_factor"]), float(rope["high_freq_factor"])
-    waves = 2 * np.pi / frequencies
-    part = np.clip((original / waves - low) / (high - low), 0, 1)
-    return np.asarray((1 - part) * frequencies / factor + part * frequencies)
+    def rotation(self, layer: int) -> Rotation:
+        """What positions turn in a layer."""
+        return self.rotations[layer % len(self.rotations)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from spirloom import __version__
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
-from spirloom.family.llama import Step
+from spirloom.family.decoder import Step
 from spirloom.family.weights import Weights
 from spirloom.ir import Graph
 from spirloom.ops import OpError, OpLibrary
@@ -36,7 +36,8 @@ def make_methods(
     the model was read from. Raises ImportFailure.
     """
     rows = config.context if context is None else context
-    limit = min(_MOST_ROWS, _MOST_ANGLES // config.head_size)
+    angles = config.head_size * len(set(config.rotations))
+    limit = min(_MOST_ROWS, _MOST_ANGLES // angles)
     if not 1 <= rows <= limit:
         raise ImportFailure(
             f"A context of {rows} tokens is not within 1 and {limit}, the most for heads of "

@@ -1,4 +1,4 @@
-"""What the metadata of a GGUF file says of a model of the Llama family."""
+"""What the metadata of a GGUF file says of a model like Llama."""
 
 from __future__ import annotations
 
@@ -7,80 +7,114 @@ from typing import NoReturn
 import numpy as np
 
 from spirloom.errors import ImportFailure
-from spirloom.family.config import Config, plain_frequencies
+from spirloom.family.config import Config
+from spirloom.family.rotation import (
+    Rotation,
+    divided,
+    every_so_many,
+    plain_frequencies,
+    stretched,
+)
+from spirloom.family.traits import FULL, SLIDING
+from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.file import GgufFile
-from spirloom.gguf.tensors import FREQUENCIES, HEAD, TABLE
+from spirloom.gguf.tensors import FREQUENCIES, HEAD, LONG, SHORT, TABLE, read_tensor
 from spirloom.ir import Array
-
-# Mistral's models are of the architecture llama, too.
-ARCHITECTURES = ("llama", "qwen2", "qwen3")
+from spirloom.weight_numbers import Numbers
 
 
-def read_config(file: GgufFile, factors: Array | None) -> Config:
-    """`factors` divide the frequencies, if there are some. Raises ImportFailure."""
-    return _Reader(file).config(factors)
+def read_config(file: GgufFile, context: int | None = None) -> Config:
+    """For caches of `context` rows, unless told as many as the model was trained for. Raises
+    ImportFailure."""
+    return _Reader(file, context).config()
 
 
 class _Reader:
     """Reads the keys of the file's architecture."""
 
-    def __init__(self, file: GgufFile) -> None:
+    def __init__(self, file: GgufFile, context: int | None) -> None:
         self._file = file
+        self._context = context
         found = file.metadata.get("general.architecture")
-        if found not in ARCHITECTURES:
+        if not isinstance(found, str) or found not in ARCHITECTURES:
             raise ImportFailure(
-                f"{file.path}: general.architecture is {found!r}, and none of: "
+                f"{file.path}: general.architecture is {found!r:.80}, and none of: "
                 f"{', '.join(ARCHITECTURES)}."
             )
-        self._architecture = str(found)
+        self._name = found
+        self._architecture = ARCHITECTURES[found]
 
-    def config(self, factors: Array | None) -> Config:
+    def config(self) -> Config:
         heads, hidden = self._whole("attention.head_count"), self._whole("embedding_length")
         head_size = self._whole("attention.key_length", hidden // max(heads, 1))
+        layers, types = self._whole("block_count"), self._architecture.traits.types
         self._refuse("attention.value_length", head_size)
-        self._refuse("rope.dimension_count", head_size)
+        self._refuse("attention.sliding_window_pattern", len(types))
         self._refuse("expert_count", 0)
         self._refuse("logit_scale", 1.0)
         window = self._whole("attention.sliding_window", 0)
-        if window and self._architecture != "llama":
+        if window and SLIDING not in types:
             raise ImportFailure("A sliding window in some layers is not supported.")
         vocabulary = self._file.tensors[TABLE].shape[0] if TABLE in self._file.tensors else 0
+        by_hidden = layers == self._architecture.by_hidden
         return Config(
-            family=self._architecture,
+            family=self._name,
+            traits=self._architecture.traits,
             vocabulary=vocabulary,
             hidden=hidden,
             inner=self._whole("feed_forward_length"),
-            layers=self._whole("block_count"),
+            layers=layers,
             heads=heads,
             cached_heads=self._whole("attention.head_count_kv", heads),
             head_size=head_size,
             eps=self._number("attention.layer_norm_rms_epsilon"),
             context=self._whole("context_length"),
-            window=window,
             tied=HEAD not in self._file.tensors,
-            frequencies=self._frequencies(head_size, factors),
+            windows=tuple(window if kind == SLIDING else 0 for kind in types),
+            rotations=self._rotations(head_size),
+            scale=max(hidden // max(heads, 1), 1) ** -0.5 if by_hidden else 0.0,
+            score_cap=self._number("attn_logit_softcapping", 0.0),
+            logit_cap=self._number("final_logit_softcapping", 0.0),
+            by_neighbours=self._architecture.by_neighbours,
         )
 
-    def _frequencies(self, head_size: int, factors: Array | None) -> Array:
-        plain = plain_frequencies(self._number("rope.freq_base", 10000.0), head_size)
+    def _rotations(self, head_size: int) -> tuple[Rotation, ...]:
+        """Those of layers, again and again."""
+        traits = self._architecture.traits
+        columns = self._whole("rope.dimension_count", head_size)
+        full = self._scaled(plain_frequencies(self._number("rope.freq_base", 10000.0), columns))
+        by_type = {FULL: full, SLIDING: full}
+        if traits.local_base is not None:
+            local = self._number("rope.freq_base_swa", traits.local_base)
+            by_type[SLIDING] = Rotation(".local", plain_frequencies(local, columns))
+        if traits.unturned:
+            return every_so_many(full, traits.unturned)
+        return tuple(by_type[kind] for kind in traits.types)
+
+    def _scaled(self, frequencies: Array) -> Rotation:
         kind = self._file.metadata.get(self._key("rope.scaling.type"), "none")
         if kind == "linear":
-            plain = plain / self._number("rope.scaling.factor")
-        elif kind != "none":
+            frequencies = stretched(frequencies, self._number("rope.scaling.factor"))
+        elif kind not in ("none", "longrope"):
             raise ImportFailure(
-                f"{self._key('rope.scaling.type')} is {kind!r}, and only none and linear are known."
+                f"{self._key('rope.scaling.type')} is {kind!r:.80}, and only none, linear and "
+                "longrope are known."
             )
-        if factors is None:
-            return plain
-        if factors.shape != plain.shape or not np.all(np.isfinite(factors) & (factors > 0)):
-            raise ImportFailure(
-                f"Tensor {FREQUENCIES!r} is {list(factors.shape)}, and holds numbers above 0 for "
-                f"{list(plain.shape)} pairs of columns."
-            )
-        return plain / factors.astype(np.float64)
+        for name in (FREQUENCIES, self._of_context()):
+            if name in self._file.tensors:
+                stored = read_tensor(self._file, name)
+                factors = stored.floats() if isinstance(stored, Numbers) else stored
+                frequencies = divided(frequencies, factors, f"Tensor {name!r}")
+        return Rotation("", frequencies, self._number("rope.scaling.attn_factor", 1.0))
+
+    def _of_context(self) -> str:
+        """The name of the factors of contexts as long as the one asked for."""
+        trained = self._whole("context_length")
+        original = self._whole("rope.scaling.original_context_length", trained)
+        return LONG if (self._context or trained) > original else SHORT
 
     def _key(self, name: str) -> str:
-        return f"{self._architecture}.{name}"
+        return f"{self._name}.{name}"
 
     def _whole(self, name: str, default: int | None = None) -> int:
         value = self._file.metadata.get(self._key(name), default)
@@ -99,7 +133,7 @@ class _Reader:
     def _refuse(self, name: str, known: float) -> None:
         """Raises ImportFailure unless a key is absent or has the one value that is supported."""
         value = self._file.metadata.get(self._key(name), known)
-        if value != known:
+        if type(value) not in (int, float) or value != known:
             self._wrong(name, value, str(known))
 
     def _wrong(self, name: str, value: object, wanted: str) -> NoReturn:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from spirloom.family import Weights, make_methods
+from spirloom.family import Arranged, Weights, make_methods
+from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.config import read_config
 from spirloom.gguf.file import GgufFile
-from spirloom.gguf.tensors import FREQUENCIES, GgufTensors, dequantised, read_tensor
+from spirloom.gguf.tensors import GgufTensors, dequantised
 from spirloom.gguf.vocabulary import attachments_of
 from spirloom.ir import DType, Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.quantize_weights import Quantisation
-from spirloom.weight_numbers import Numbers
 
 
 def import_gguf(
@@ -32,15 +32,13 @@ def import_gguf(
     a folder of Hugging Face. Raises ImportFailure.
     """
     file = GgufFile(path)
-    stored = read_tensor(file, FREQUENCIES) if FREQUENCIES in file.tensors else None
-    factors = stored.floats() if isinstance(stored, Numbers) else stored
-    config = read_config(file, factors)
+    config = read_config(file, context)
     for kind, count in dequantised(file).items():
         tell(
             f"{count} tensors of type {kind}, whose minima are no whole steps, become {dtype}"
             + (" before they are rounded." if quantize else "; --quantize makes them small again.")
         )
-    source = GgufTensors(file, config.head_size if config.family == "llama" else 0)
+    source = Arranged(GgufTensors(file, ARCHITECTURES[config.family]), config)
     origin = f"a GGUF file of {config.family}"
     weights = Weights(source, dtype, quantize)
     methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spirloom.errors import ImportFailure
-from spirloom.family import Weights, make_methods
+from spirloom.family import Arranged, Weights, make_methods
 from spirloom.hf.config import read_config
 from spirloom.hf.language import attachments_of
 from spirloom.hf.safetensors import read_tensors
@@ -30,8 +30,8 @@ def import_folder(
     as `quantize` says. Tokenizer and chat go along as attachments of the first; `tell` hears what
     of them is left out. Raises ImportFailure.
     """
-    config = read_config(folder / "config.json")
-    weights = Weights(FolderTensors(folder), dtype, quantize)
+    config = read_config(folder / "config.json", context)
+    weights = Weights(Arranged(FolderTensors(folder), config), dtype, quantize)
     origin = f"a folder of {config.family}"
     methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt)
     methods[0].attachments = attachments_of(folder, tell)

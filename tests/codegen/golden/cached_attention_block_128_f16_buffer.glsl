@@ -123,13 +123,13 @@ void main() {
     for (int k = 0; k < 4; k++) {
       int at = begin + part * 4 + k;
       bool seen = at <= position0 && at < capacity && (window == 0 || at > position0 - window);
-      score0[k] = seen ? score0[k] * factor : -INF;
+      score0[k] = seen ? capped(score0[k] * factor) : -INF;
     }
     scores[(quad + 0) * 5 + part] = score0;
     for (int k = 0; k < 4; k++) {
       int at = begin + part * 4 + k;
       bool seen = at <= position1 && at < capacity && (window == 0 || at > position1 - window);
-      score1[k] = seen ? score1[k] * factor : -INF;
+      score1[k] = seen ? capped(score1[k] * factor) : -INF;
     }
     scores[(quad + 16) * 5 + part] = score1;
     barrier();

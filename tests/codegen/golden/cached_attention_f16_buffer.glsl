@@ -34,7 +34,7 @@ void main() {
     if (block + lane() < end) {
       vec4 products = vec4(0.0);
       for (int c = 0; c < fours; c++) products += own_row[c] * keys_at4(cache + (block + lane()) * step + c);
-      score = dot(products, vec4(1.0));
+      score = capped(dot(products, vec4(1.0)));
     }
     float next_top = max(top, greatest_of(score));
     float shrink = exp(top - next_top);

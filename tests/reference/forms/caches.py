@@ -84,7 +84,14 @@ def _seen(at: Any, rows: int, window: int) -> Any:
 
 
 def _over_heads(
-    q: Any, k: Any, v: Any, positions: Any, heads_first: bool, window: int, scale: float
+    q: Any,
+    k: Any,
+    v: Any,
+    positions: Any,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
 ) -> tuple[Any, Any]:
     """Scores, -inf where a key is not seen, and values; heads before rows."""
     if not heads_first:
@@ -93,21 +100,38 @@ def _over_heads(
     seen = _seen(_placed(positions, q.shape[2]), k.shape[2], window)
     q, k, v = (t.double() for t in (q, k, v))  # halves where only the output is no half
     scores = q @ k.transpose(-1, -2) * (scale or q.shape[-1] ** -0.5)
+    if softcap:
+        scores = (scores / softcap).tanh() * softcap
     return scores.masked_fill(~seen, -torch.inf), v
 
 
 def _cached_attention(
-    q: Any, k: Any, v: Any, positions: Any, heads_first: bool, window: int, scale: float
+    q: Any,
+    k: Any,
+    v: Any,
+    positions: Any,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
 ) -> Any:
-    scores, v = _over_heads(q, k, v, positions, heads_first, window, scale)
+    scores, v = _over_heads(q, k, v, positions, heads_first, window, scale, softcap)
     y = safe_softmax(scores, -1) @ v
     return y if heads_first else y.transpose(1, 2)
 
 
 def _parts(
-    q: Any, k: Any, v: Any, positions: Any, heads_first: bool, window: int, scale: float, part: int
+    q: Any,
+    k: Any,
+    v: Any,
+    positions: Any,
+    heads_first: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+    part: int,
 ) -> Any:
-    scores, v = _over_heads(q, k, v, positions, heads_first, window, scale)
+    scores, v = _over_heads(q, k, v, positions, heads_first, window, scale, softcap)
     found = []
     for own, values in zip(scores.split(part, -1), v.split(part, 2), strict=True):
         top = own.amax(-1)

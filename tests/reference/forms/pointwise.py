@@ -27,6 +27,7 @@ def activate(y: Any, code: int, low: float, high: float) -> Any:
         7: torch.tanh,
         8: lambda v: functional.leaky_relu(v, low),
         9: functional.gelu,
+        10: lambda v: functional.gelu(v, approximate="tanh"),
     }
     return forms[code](y)
 

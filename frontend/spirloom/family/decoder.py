@@ -1,4 +1,4 @@
-"""A step of the Llama family as a graph: some tokens in, the next one out, caches as states."""
+"""A step of a model like Llama as a graph: some tokens in, the next one out, caches as states."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy as np
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
 from spirloom.family.config import Config
+from spirloom.family.rotation import Rotation
+from spirloom.family.traits import GELU_TANH, SILU
 from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpLibrary
@@ -14,6 +16,8 @@ from spirloom.ops import OpLibrary
 # From how many rows of a cache on, and in how many, a single query looks at parts of it.
 PART = 256
 _PARTED = 4 * PART
+# What spirloom.gated_linear calls activations.
+_CODES = {SILU: 6, GELU_TANH: 10}
 
 
 class Step:
@@ -42,6 +46,9 @@ class Step:
         chosen = self._state("tokens", DType.I32, (self._context,))
         tokens = self._tokens(token.tensor)
         x = self._picked("model.embed_tokens.weight", tokens)
+        if self._config.traits.scaled:
+            self._build.name = "embedding.scaled"
+            x = self._build.mul(x, self._config.hidden**0.5)
         for layer in range(self._config.layers):
             x = self._layer(x, layer)
         if self._given:
@@ -53,6 +60,7 @@ class Step:
         (scores,) = self._linears("lm_head", last, {head: self._config.vocabulary})
         if scores.dtype is not DType.F32:
             scores = self._call("logits", "aten._to_copy", x=scores, dtype="f32")
+        scores = self._capped(scores)
         scores.name = "logits"
         self._graph.outputs = [scores]
         self._graph.states[0].update = self._advanced()
@@ -66,6 +74,15 @@ class Step:
             dim=0,
         )
         return self._graph
+
+    def _capped(self, scores: Tensor) -> Tensor:
+        """Within the model's cap, if it has one."""
+        cap = self._config.logit_cap
+        if not cap:
+            return scores
+        self._build.name = "logits.capped"
+        bent = self._call("logits.capped", "aten.tanh", x=self._build.mul(scores, 1 / cap))
+        return self._build.mul(bent, cap)
 
     def _sampled(self, scores: Tensor) -> Tensor:
         """The token of the position that these have led to."""
@@ -108,13 +125,15 @@ class Step:
     def _layer(self, x: Tensor, layer: int) -> Tensor:
         c, prefix = self._config, f"model.layers.{layer}"
         attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
-        h = self._norm(x, f"{prefix}.input_layernorm.weight")
+        before = [f"{prefix}.{norm}.weight" for norm in c.traits.before]
+        after = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.after]
+        h = self._norm(x, before[0])
         q, keys, values = self._cached(self._heads(h, attention), attention, layer)
-        seen = self._attention(attention, q, keys, values)
+        seen = self._attention(attention, q, keys, values, c.window(layer))
         flat = self._view(seen, (1, self._count, c.heads * c.head_size))
-        x = self._last_linear(f"{attention}.o_proj", flat, x)
-        h = self._norm(x, f"{prefix}.post_attention_layernorm.weight")
-        return self._last_linear(f"{mlp}.down_proj", self._gated(h, mlp), x)
+        x = self._last_linear(f"{attention}.o_proj", flat, x, after[0])
+        h = self._norm(x, before[1])
+        return self._last_linear(f"{mlp}.down_proj", self._gated(h, mlp), x, after[1])
 
     def _heads(self, h: Tensor, attention: str) -> Tensor:
         """Queries, keys and values, one beside the other."""
@@ -124,7 +143,7 @@ class Step:
         made = self._linears(f"{attention}.qkv", h, rows)
         if len(made) == 1:
             return made[0]
-        return self._call(f"{attention}.qkv", "aten.cat", tensors=made, dim=2)
+        return self._call(f"{attention}.qkv", "aten.cat", tensors=tuple(made), dim=2)
 
     def _cached(self, heads: Tensor, name: str, layer: int) -> tuple[Tensor, ...]:
         """The queries, turned, and the caches with these tokens' rows."""
@@ -146,7 +165,7 @@ class Step:
             values=states[1].tensor,
             position=self._position,
             eps=c.eps,
-            **self._angles(),
+            **self._angles(c.rotation(layer)),
             **norms,
         )
         for state, update in zip(states, updates, strict=True):
@@ -154,25 +173,31 @@ class Step:
         return query, *updates
 
     def _gated(self, h: Tensor, mlp: str) -> Tensor:
-        """silu(gate) * up of two products: of one row by one dispatch."""
-        inner = self._config.inner
+        """activation(gate) * up of two products: of one row by one dispatch."""
+        inner, activation = self._config.inner, self._config.traits.activation
         rows = {f"{mlp}.{part}_proj.weight": inner for part in ("gate", "up")}
         name = f"{mlp}.gate_up"
         found = self._weights.matrices(name, rows, self._config.hidden)
         if not self._given and inner % 4 == 0 and len(found) == 1:
-            return self._product("gated_linear", name, h, found[0][1], rows)
+            code = _CODES[activation]
+            return self._product("gated_linear", name, h, found[0][1], rows, activation=code)
         made = self._linears(name, h, rows)
         if len(made) == 1:
             made = [self._build.slice(made[0], 2, i * inner, (i + 1) * inner) for i in range(2)]
-        return self._call(f"{mlp}.act", "spirloom.swiglu", a=made[0], b=made[1])
+        if activation == SILU:
+            return self._call(f"{mlp}.act", "spirloom.swiglu", a=made[0], b=made[1])
+        gate = self._call(f"{mlp}.act", "aten.gelu", x=made[0], approximate="tanh")
+        return self._build.mul(gate, made[1])
 
-    def _attention(self, name: str, q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    def _attention(self, name: str, q: Tensor, keys: Tensor, values: Tensor, window: int) -> Tensor:
         args = {
             "query": q,
             "keys": keys,
             "values": values,
             "positions": self._position,
-            "window": self._config.window,
+            "window": window,
+            "scale": self._config.scale,
+            "softcap": self._config.score_cap,
         }
         if self._given or self._context < _PARTED:
             return self._call(name, "spirloom.cached_attention", **args)
@@ -185,12 +210,13 @@ class Step:
             parts=parts, tops=tops, sums=sums, dtype=str(q.dtype),
         )  # fmt: skip
 
-    def _angles(self) -> dict[str, Tensor]:
+    def _angles(self, rotation: Rotation) -> dict[str, Tensor]:
+        pairs = self._config.head_size // 2
         return {
             part: self._weights.made(
-                part,
+                f"{part}{rotation.name}",
                 DType.F32,
-                lambda i=i: self._config.angles(self._context)[i],  # type: ignore[misc]
+                lambda i=i: rotation.tables(self._context, pairs)[i],  # type: ignore[misc]
             )
             for i, part in enumerate(("cos", "sin"))
         }
@@ -216,10 +242,13 @@ class Step:
             raise ImportFailure("A table of words with zero points is not supported.")
         return self._call("embedding", f"spirloom.embedding_q{table.bits}", index=tokens, **args)
 
-    def _last_linear(self, name: str, x: Tensor, addend: Tensor) -> Tensor:
-        """What a part of a layer gives, with the sum of all before."""
+    def _last_linear(self, name: str, x: Tensor, addend: Tensor, norm: str | None) -> Tensor:
+        """What a part of a layer gives, by a norm if there is one, with the sum of all before."""
         rows = {f"{name}.weight": self._config.hidden}
-        return self._linears(name, x, rows, addend=addend)[0]
+        if norm is None:
+            return self._linears(name, x, rows, addend=addend)[0]
+        made = self._norm(self._linears(name, x, rows)[0], norm)
+        return self._call(f"{name}.sum", "aten.add.Tensor", a=addend, b=made)
 
     def _linears(self, node: str, x: Tensor, rows: dict[str, int], **more: Tensor) -> list[Tensor]:
         """x times the matrices, which have so many rows: of neighbours of one kind at once, one
@@ -235,10 +264,10 @@ class Step:
         return made
 
     def _product(
-        self, kind: str, node: str, x: Tensor, matrix: Matrix, rows: dict[str, int], **more: Tensor
+        self, kind: str, node: str, x: Tensor, matrix: Matrix, rows: dict[str, int], **more: object
     ) -> Tensor:
         """By the operator of a kind, linear or gated_linear, that takes such a matrix."""
-        operands = {"bias": self._bias(rows), **more}
+        operands: dict[str, object] = {"bias": self._bias(rows), **more}
         if matrix.bits:
             op = f"spirloom.{kind}_q{matrix.bits}"
             return self._call(node, op, x=x, **matrix.arguments, **operands)

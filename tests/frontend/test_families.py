@@ -1,0 +1,204 @@
+"""What config.json and GGUF files tell of families, and weights as operators take them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from spirloom.errors import ImportFailure
+from spirloom.family import Arranged, Config, Stored
+from spirloom.family.rotation import Rotation
+from spirloom.family.traits import FULL, LLAMA, SLIDING
+from spirloom.gguf.config import read_config as read_gguf
+from spirloom.gguf.file import GgufFile
+from spirloom.hf.config import read_config
+from spirloom.hf.model_types import MODEL_TYPES
+from spirloom.ir import Array
+from spirloom.weight_numbers import rounded_to_nearest
+
+from op_specs.reference.attention import rotary_embedding
+from tests.frontend.gguf_writer import file_bytes, tiny_metadata, tiny_tensors
+
+SIZES = {
+    "vocab_size": 96,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 128,
+    "rms_norm_eps": 1e-6,
+}
+
+
+def read(folder: Path, model_type: str, context: int | None = None, **told: Any) -> Config:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**SIZES, "model_type": model_type, **told}))
+    return read_config(path, context)
+
+
+class Tensors:
+    """A source of weights by name."""
+
+    def __init__(self, **tensors: Stored) -> None:
+        self._tensors = {f"model.layers.0.self_attn.{n}.weight": t for n, t in tensors.items()}
+
+    def has(self, name: str) -> bool:
+        return name in self._tensors
+
+    def read(self, name: str) -> Stored:
+        return self._tensors[name]
+
+    def called(self, name: str) -> str:
+        return f"file: {name}"
+
+
+def config(head_size: int, turned: int, **more: Any) -> Config:
+    """Of four heads, of which each turns so many columns."""
+    rotation = Rotation("", 0.7 ** np.arange(turned // 2))
+    return Config(
+        family="test", traits=LLAMA, vocabulary=8, hidden=4 * head_size, inner=32, layers=1,
+        heads=4, cached_heads=2, head_size=head_size, eps=1e-6, context=16, tied=True,
+        windows=(0,), rotations=(rotation,), **more,
+    )  # fmt: skip
+
+
+def turned_by_definition(x: Array, frequencies: Array, position: int, neighbours: bool) -> Array:
+    """The first columns of a head as pairs, neighbours or half of them apart; others stay."""
+    x, count = x.copy(), len(frequencies)
+    for pair, angle in enumerate(frequencies * position):
+        at = (2 * pair, 2 * pair + 1) if neighbours else (pair, pair + count)
+        one, two = x[at[0]], x[at[1]]
+        x[at[0]] = one * np.cos(angle) - two * np.sin(angle)
+        x[at[1]] = two * np.cos(angle) + one * np.sin(angle)
+    return x
+
+
+@pytest.mark.parametrize("neighbours", [False, True])
+@pytest.mark.parametrize("turned", [0, 6, 12, 16])
+def test_scores_are_those_of_heads_in_the_order_of_the_file(turned: int, neighbours: bool) -> None:
+    """Queries and keys of one input, turned by what operators do with the arranged weights."""
+    of = config(16, turned, by_neighbours=neighbours)
+    random = np.random.default_rng(turned)
+    q, k = random.normal(size=(64, 5)), random.normal(size=(32, 5))
+    source = Arranged(Tensors(q_proj=q, k_proj=k), of)
+    x, (cos, sin) = random.normal(size=5), of.rotations[0].tables(10, 8)
+    for at, other in ((3, 7), (9, 0)):
+        found: list[Array] = []
+        wanted: list[Array] = []
+        for name, rows, place in (("q", q, at), ("k", k, other)):
+            made = source.read(f"model.layers.0.self_attn.{name}_proj.weight")
+            assert isinstance(made, np.ndarray)
+            heads = (made @ x).reshape(-1, 16)[:2]
+            found.append(rotary_embedding(heads, cos[place], sin[place], False))
+            own = (rows @ x).reshape(-1, 16)[:2]
+            frequencies = of.rotations[0].frequencies
+            turned_heads = [turned_by_definition(h, frequencies, place, neighbours) for h in own]
+            wanted.append(np.array(turned_heads))
+        scores, by_definition = ((one * two).sum(-1) for one, two in (found, wanted))
+        np.testing.assert_allclose(scores, by_definition, rtol=1e-5, atol=1e-5)
+
+
+def test_matrices_that_are_one_are_taken_apart() -> None:
+    of = config(16, 16)
+    whole = np.random.default_rng(1).normal(size=(128, 32)).astype(np.float32)
+    forms: list[Stored] = [whole, rounded_to_nearest(whole, 4, 16)]
+    for stored in forms:
+        source = Arranged(Tensors(qkv_proj=stored), of)
+        parts = [source.read(f"model.layers.0.self_attn.{each}_proj.weight") for each in "qkv"]
+        floats = [part if isinstance(part, np.ndarray) else part.floats() for part in parts]
+        assert [len(part) for part in floats] == [64, 32, 32]
+        together = stored if isinstance(stored, np.ndarray) else stored.floats()
+        np.testing.assert_array_equal(np.concatenate(floats), together)
+    short = Arranged(Tensors(qkv_proj=whole[:120]), of)
+    with pytest.raises(ImportFailure, match="qkv_proj.weight' has 120 rows, and 128 by the sizes"):
+        short.read("model.layers.0.self_attn.k_proj.weight")
+
+
+def test_a_factor_is_of_what_is_turned_alone() -> None:
+    rotation = replace(config(16, 12).rotations[0], factor=1.5)
+    cos, sin = rotation.tables(5, 8)
+    np.testing.assert_allclose(cos[:, :6] ** 2 + sin[:, :6] ** 2, 1.5**2, rtol=1e-6)
+    assert (cos[:, 6:] == 1).all() and (sin[:, 6:] == 0).all()
+
+
+def test_what_holds_unless_a_config_tells(tmp_path: Path) -> None:
+    gemma3 = read(tmp_path, "gemma3_text")
+    assert [gemma3.window(layer) for layer in range(7)] == [4096] * 5 + [0, 4096]
+    assert len({gemma3.rotation(layer) for layer in range(5)}) == 1
+    assert gemma3.rotation(5).frequencies[1] < gemma3.rotation(0).frequencies[1]
+    assert (gemma3.head_size, gemma3.tied, gemma3.scale) == (256, True, 1 / 16)
+    gemma2 = read(tmp_path, "gemma2", sliding_window=7)
+    assert [gemma2.window(layer) for layer in range(3)] == [7, 0, 7]
+    assert (gemma2.score_cap, gemma2.logit_cap) == (50, 30)
+    smollm3 = read(tmp_path, "smollm3")
+    assert [len(smollm3.rotation(layer).frequencies) for layer in range(5)] == [8, 8, 8, 0, 8]
+    older = read(tmp_path, "gemma3_text", sliding_window_pattern=2, sliding_window=5,
+                 rope_local_base_freq=50.0, rope_theta=9.0)  # fmt: skip
+    assert older.windows == (5, 0)
+    assert older.rotation(0).frequencies[1] == 50 ** -(2 / 256)
+    assert older.rotation(1).frequencies[1] == 9 ** -(2 / 256)
+
+
+@pytest.mark.parametrize(("context", "longest"), [(64, 2.0), (65, 4.0), (None, 4.0)])
+def test_factors_are_those_of_the_context(
+    context: int | None, longest: float, tmp_path: Path
+) -> None:
+    rope = {"type": "su", "short_factor": [2.0] * 8, "long_factor": [4.0] * 8}
+    of = read(tmp_path, "phi3", context, rope_scaling=rope, original_max_position_embeddings=64)
+    assert of.rotation(0).frequencies[0] == 1 / longest
+    assert of.rotation(0).factor == pytest.approx((1 + 1 / 6) ** 0.5)
+
+
+LONG = {"rope_type": "longrope", "short_factor": [1.0] * 8, "long_factor": [1.0] * 7}
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("gemma3", {}, f"The family 'gemma3' is not one of: {', '.join(MODEL_TYPES)}"),
+    ("llama", {"hidden_act": "gelu"}, "The activation 'gelu' is not silu"),
+    ("gemma2", {"hidden_activation": "gelu"}, "'gelu' is not gelu_pytorch_tanh"),
+    ("gemma3_text", {"use_bidirectional_attention": True}, "what comes later is not supported"),
+    ("qwen2", {"use_sliding_window": True}, "needs layer_types, which say which"),
+    ("gemma2", {"layer_types": [FULL] * 11}, "tells of 11 layers, and the model has 12"),
+    ("gemma2", {"layer_types": ["linear_attention"]}, "type 'linear_attention' are not supported"),
+    ("gemma2", {"sliding_window": -3}, "The model's window, -3, is not in 0"),
+    ("gemma2", {"query_pre_attn_scalar": 0}, "query_pre_attn_scalar, 0, is not above 0"),
+    ("gemma2", {"final_logit_softcapping": -1}, "logit_cap, -1.0, is not 0 or above"),
+    ("gemma2", {"attn_logit_softcapping": float("inf")}, "score_cap, inf, is not 0 or above"),
+    ("gemma3_text", {"sliding_window_pattern": 1 << 40}, "1099511627776, is not in 1"),
+    ("smollm3", {"no_rope_layers": [1, 0]}, "tells of 2 layers, and the model has 12"),
+    ("smollm3", {"no_rope_layer_interval": 0}, "no_rope_layer_interval, 0, is not in 1"),
+    ("phi3", {"partial_rotary_factor": 2.0}, "32 columns to turn are more than a head's 16"),
+    ("phi3", {"partial_rotary_factor": 0.0}, "A head of 0 columns is not one of 2"),
+    ("phi3", {"rope_scaling": {"rope_type": "yarn"}}, "type 'yarn' are not supported"),
+    ("phi3", {"rope_scaling": LONG, "original_max_position_embeddings": 16},
+     r"long_factor is \[7\], and holds numbers above 0 for \[8\] pairs"),
+    ("phi3", {"rope_scaling": {**LONG, "attention_factor": float("nan")}}, "not all finite"),
+    ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 1e-320}}, "not all finite"),
+    ("llama", {"rope_parameters": [1]}, "Cannot read"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model_type", "told", "message"), REFUSED)
+def test_what_is_refused(
+    model_type: str, told: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ImportFailure, match=message):
+        read(tmp_path, model_type, **told)
+
+
+def test_scores_of_the_largest_gemma(tmp_path: Path) -> None:
+    """Of 46 and of 62 layers they are divided by the root of words' numbers for each head."""
+    for architecture, layers, scale in (("gemma2", 46, 8**-0.5), ("gemma3", 62, 8**-0.5),
+                                        ("gemma2", 42, 0.0)):  # fmt: skip
+        metadata = tiny_metadata(architecture)
+        metadata[f"{architecture}.block_count"] = layers
+        metadata[f"{architecture}.attention.key_length"] = 16
+        metadata[f"{architecture}.attention.sliding_window"] = 4
+        path = tmp_path / "m.gguf"
+        path.write_bytes(file_bytes(metadata, tiny_tensors(architecture=architecture)))
+        found = read_gguf(GgufFile(path))
+        assert found.scale == scale
+        kinds = MODEL_TYPES[{"gemma3": "gemma3_text"}.get(architecture, architecture)].traits.types
+        assert found.windows == tuple(4 if kind == SLIDING else 0 for kind in kinds)
