@@ -12,7 +12,7 @@ from codegen.yaml_nodes import Entry, Mapping, Node, Scalar, Sequence, describe
 try:
     from yaml import CSafeLoader as _Loader
 except ImportError:  # PyYAML without libyaml
-    from yaml import SafeLoader as _Loader
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 _MAX_DEPTH = 50
 _SAFE_COUNT = 2000  # so many opening characters nest too little to exhaust the composer's stack
@@ -23,7 +23,7 @@ def parse_yaml(text: str, file: str) -> Node:
     """The text as a node. Fails on malformed or no YAML, aliases, tags and repeated keys."""
     try:
         _check_depth(text, file)
-        root = yaml.compose(text, Loader=_Loader)
+        root = yaml.compose(text, Loader=_Loader)  # type: ignore[no-untyped-call]
     except yaml.MarkedYAMLError as error:
         raise SpecError.at(_error_position(file, error), _yaml_message(error, text)) from None
     except yaml.reader.ReaderError as error:
@@ -87,7 +87,7 @@ def _check_depth(text: str, file: str) -> None:
     if sum(map(text.count, "[{-:?")) <= _SAFE_COUNT:
         return
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for event in yaml.parse(text, Loader=_Loader):  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > _MAX_DEPTH + 1:

@@ -59,6 +59,8 @@ std::string Decimal(double value, int digits) {
   return text.data();
 }
 
+std::string Milliseconds(uint64_t ns) { return Decimal(static_cast<double>(ns) * 1e-6, 3); }
+
 std::string Bytes(uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
   static constexpr std::array<const char*, 3> kUnits{"KiB", "MiB", "GiB"};

@@ -28,6 +28,8 @@ class Table {
 
 // Returns `value` with `digits` decimals, e.g. "1.250".
 std::string Decimal(double value, int digits);
+// Returns nanoseconds as milliseconds, e.g. "1.250".
+std::string Milliseconds(uint64_t ns);
 // Returns e.g. "512 B", "1.5 KiB", "3.2 MiB".
 std::string Bytes(uint64_t bytes);
 

@@ -13,13 +13,12 @@ namespace {
 
 using tools::Bytes;
 using tools::Decimal;
+using tools::Milliseconds;
 using tools::Table;
 
 std::string Extent(const uint32_t (&size)[3]) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
-
-std::string Milliseconds(uint64_t ns) { return Decimal(static_cast<double>(ns) * 1e-6, 3); }
 
 std::string Percent(uint64_t part, uint64_t whole) {
   return Decimal(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole),

@@ -54,7 +54,7 @@ class Bindings {
   std::vector<std::span<std::byte>> output_spans_;
 };
 
-double Milliseconds(std::clock_t time) {
+double CpuMilliseconds(std::clock_t time) {
   return static_cast<double>(time) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
 }
 
@@ -86,7 +86,7 @@ Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings)
   for (int i = 0; i < options.repeat; ++i) {
     const std::clock_t start = std::clock();
     SPIRLOOM_TRY_ASSIGN(const double time, bindings.Run(model));
-    const double cpu_ms = Milliseconds(std::clock() - start);
+    const double cpu_ms = CpuMilliseconds(std::clock() - start);
     timings.cpu_ms = i == 0 ? cpu_ms : std::min(timings.cpu_ms, cpu_ms);
     timings.steady_ms.push_back(time);
     if (!options.profile) continue;

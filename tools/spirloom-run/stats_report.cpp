@@ -13,7 +13,7 @@ namespace {
 using tools::Decimal;
 using tools::Table;
 
-double Milliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
+double InMilliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
 // A number of kibibytes that the system tells about this process, in bytes.
 std::optional<uint64_t> ProcessStatus(const std::string& field) {
@@ -76,8 +76,8 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
                               {"device", device.name},
                               {"driver", device.driver},
                               {"storage", storage},
-                              {"load_ms", Milliseconds(stats.load_ns)},
-                              {"pipeline_ms", Milliseconds(stats.pipeline_ns)},
+                              {"load_ms", InMilliseconds(stats.load_ns)},
+                              {"pipeline_ms", InMilliseconds(stats.pipeline_ns)},
                               {"first_run_ms", timings.first_run_ms},
                               {"steady_min_ms", timings.SteadyMin()},
                               {"steady_median_ms", timings.SteadyMedian()},
@@ -102,8 +102,8 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
 }
 
 std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timings& timings) {
-  std::string text = device.name + ": load " + Decimal(Milliseconds(stats.load_ns), 1) +
-                     " ms (pipelines " + Decimal(Milliseconds(stats.pipeline_ns), 1) +
+  std::string text = device.name + ": load " + Decimal(InMilliseconds(stats.load_ns), 1) +
+                     " ms (pipelines " + Decimal(InMilliseconds(stats.pipeline_ns), 1) +
                      " ms), first run " + Decimal(timings.first_run_ms, 2) + " ms";
   if (!timings.steady_ms.empty()) {
     text += ", then min " + Decimal(timings.SteadyMin(), 2) + " ms, median " +

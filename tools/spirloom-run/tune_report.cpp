@@ -9,13 +9,11 @@
 namespace spirloom::run {
 namespace {
 
-using tools::Decimal;
+using tools::Milliseconds;
 using tools::Table;
 
 // To the start of the line, which is then cleared.
 constexpr std::string_view kNewLine = "\r\x1b[K";
-
-std::string Milliseconds(uint64_t ns) { return Decimal(static_cast<double>(ns) * 1e-6, 3); }
 
 uint64_t Gain(const TunedCall& call) { return call.rule_ns - call.ns; }
 
