@@ -17,9 +17,9 @@ namespace {
 
 namespace et = ::executorch::runtime;
 
-Result<std::unique_ptr<GraphDelegate>> Load(et::BackendInitContext& context,
-                                            const et::FreeableBuffer& file,
-                                            et::ArrayRef<et::CompileSpec> compile_specs) {
+Result<std::unique_ptr<GraphDelegate>> LoadGraph(et::BackendInitContext& context,
+                                                 const et::FreeableBuffer& file,
+                                                 et::ArrayRef<et::CompileSpec> compile_specs) {
   SPIRLOOM_TRY(CheckRuntimeSpecs(context.runtime_specs()));
   SPIRLOOM_TRY(CheckGraphSpecs(compile_specs));
   SPIRLOOM_TRY_ASSIGN(const Session* session, SharedSession());
@@ -29,10 +29,11 @@ Result<std::unique_ptr<GraphDelegate>> Load(et::BackendInitContext& context,
   });
 }
 
-const bool is_registered = Register<BackendOf<GraphDelegate, Load>>(kGraphBackend);
+const bool is_graph_backend_registered =
+    Register<BackendOf<GraphDelegate, LoadGraph>>(kGraphBackend);
 
 }  // namespace
 
-bool IsGraphBackendRegistered() { return is_registered; }
+bool IsGraphBackendRegistered() { return is_graph_backend_registered; }
 
 }  // namespace spirloom::delegate

@@ -10,7 +10,7 @@ namespace spirloom::delegate {
 namespace {
 
 constexpr size_t kMaxElements = std::numeric_limits<int32_t>::max();
-constexpr char kVersion[] = "0";
+constexpr char kDelegateVersion[] = "0";
 constexpr std::string_view kDefaultOverload = ".default";
 
 template <typename T>
@@ -268,10 +268,10 @@ Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data)
         {"The graph of the delegate is malformed: FlatBuffers verification as 'VK00' fails."});
   }
   const vk::Graph& graph = *vk::GetGraph(bytes);
-  if (TextOf(graph.version()) != kVersion) {
+  if (TextOf(graph.version()) != kDelegateVersion) {
     return Error(StatusCode::kUnsupported,
                  {"Version ", Quote(TextOf(graph.version())),
-                  " of the delegate's graph differs from the one that is known ('", kVersion,
+                  " of the delegate's graph differs from the one that is known ('", kDelegateVersion,
                   "'). Export the program with ExecuTorch 1.5."});
   }
   if (CountOf(graph.shaders()) > 0) {

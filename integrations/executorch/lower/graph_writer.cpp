@@ -8,7 +8,7 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kGraphVersion = 1;
 constexpr size_t kAlignment = 64;  // of the constant section and of each constant in it
 constexpr uint32_t kInferred = UINT32_MAX;
 
@@ -152,7 +152,7 @@ bool GraphWriter::is_computed(uint32_t tensor) const {
 }
 
 std::vector<std::byte> GraphWriter::Serialize() {
-  graph_.version = kVersion;
+  graph_.version = kGraphVersion;
   graph_.producer = "ExecuTorch's Vulkan delegate";
   if (!graph_.symbols.empty()) {
     for (const auto& node : graph_.nodes) {
