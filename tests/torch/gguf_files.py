@@ -11,41 +11,22 @@ import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Type
 
-_NAMES = {
-    "model.embed_tokens": "token_embd",
-    "model.norm": "output_norm",
-    "lm_head": "output",
-    "input_layernorm": "attn_norm",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "self_attn.q_norm": "attn_q_norm",
-    "self_attn.k_norm": "attn_k_norm",
-    "post_attention_layernorm": "ffn_norm",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-    "self_attn.qkv_proj": "attn_qkv",
-    "mlp.gate_up_proj": "ffn_up",
-}
-_NAMES_WITH_NORMS_AFTER = {
-    **_NAMES,
-    "post_attention_layernorm": "post_attention_norm",
-    "pre_feedforward_layernorm": "ffn_norm",
-    "post_feedforward_layernorm": "post_ffw_norm",
-}
+_ARCHITECTURES = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
 
 
-def name_of(parameter: str, model_type: str = "llama") -> str:
+def architecture(model: Any) -> str:
+    """What a GGUF file calls the model's type."""
+    return str(model.config.model_type.removesuffix("_text"))
+
+
+def name_of(parameter: str, model: Any) -> str:
     """What a GGUF file calls a parameter of transformers."""
-    after = model_type in ("gemma2", "gemma3_text")
-    names = _NAMES_WITH_NORMS_AFTER if after else _NAMES
-    whole, _, end = parameter.rpartition(".")
-    if not whole.startswith("model.layers."):
-        return f"{names[whole]}.{end}"
-    layer, part = whole.removeprefix("model.layers.").split(".", 1)
-    return f"blk.{layer}.{names[part]}.{end}"
+    names = gguf.get_tensor_name_map(
+        _ARCHITECTURES[architecture(model)], model.config.num_hidden_layers
+    )
+    found = names.get_name(parameter, try_suffixes=(".weight", ".bias"))
+    assert found is not None, parameter
+    return str(found)
 
 
 def by_neighbours(rows: Any, heads: int) -> Any:
@@ -65,7 +46,7 @@ def write(
     Its parameters become what the file's numbers are.
     """
     config = model.config
-    writer = gguf.GGUFWriter(path, config.model_type.removesuffix("_text"))
+    writer = gguf.GGUFWriter(path, architecture(model))
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(config.intermediate_size)
@@ -139,7 +120,7 @@ def _add(
             kept = kept.reshape(count, -1, 2, *values.shape[1:]).swapaxes(1, 2)
         kept = kept.reshape(values.shape).astype(np.float32) - np.float32(offset)
         parameter.copy_(torch.from_numpy(kept))
-    writer.add_tensor(name_of(name, model.config.model_type), stored, raw_dtype=kind)
+    writer.add_tensor(name_of(name, model), stored, raw_dtype=kind)
 
 
 def numbers(values: Any, kind: Type) -> Any:
