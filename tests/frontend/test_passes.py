@@ -315,6 +315,16 @@ def test_equal_constants_merge() -> None:
     assert tensors[0] is tensors[1] is a and tensors[2] is other
 
 
+def test_constants_that_differ_in_one_element_stay() -> None:
+    values = np.arange(1000, dtype=np.float32)
+    changed = np.where(values == 7, 0, values)  # beyond the few that are looked at first
+    first, second, third = map(constant, "abc", (values, changed, values.copy()))
+    out = Tensor("y", DType.F32, (1000,))
+    graph = Graph([], [out], [Node("op", ((first, second, third),), (out,))])
+    merge_constants(graph)
+    assert list(graph.nodes[0].inputs()) == [first, second, first]
+
+
 def test_fp16_keeps_inputs_and_outputs(library: OpLibrary, tmp_path: Path) -> None:
     nodes = [node("Conv", "x w", "c"), node("Relu", "c", "r"), node("Flatten", "r")]
     made = model(nodes, {"x": (1, 3, 4, 4)}, {"w": random(2, 3, 1, 1)})
