@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -88,38 +89,54 @@ void RegisterCase(const char* suite, const Runners& runners, const schema::Case&
 }
 
 // The number that the environment gives `name`; `otherwise` where it gives none.
-uint64_t Setting(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
+uint64_t Setting(const std::string& name, uint64_t otherwise) {
+  const char* text = std::getenv(name.c_str());
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// Which cases run guarded too: every one, or one in SPIRLOOM_GUARDED_SHARDS, others each day unless
-// SPIRLOOM_GUARDED_SHARD says which.
-class GuardedShard {
+// One in SPIRLOOM_`name`_SHARDS of what is counted, others each day unless SPIRLOOM_`name`_SHARD
+// says which; all unless the environment says how many.
+class Shard {
  public:
-  GuardedShard() : count_(std::max<uint64_t>(Setting("SPIRLOOM_GUARDED_SHARDS", 1), 1)) {
+  explicit Shard(const std::string& name) {
+    const std::string variable = "SPIRLOOM_" + name + "_SHARD";
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto today = std::chrono::floor<std::chrono::days>(now).count();
-    index_ = Setting("SPIRLOOM_GUARDED_SHARD", static_cast<uint64_t>(today)) % count_;
+    count_ = std::max<uint64_t>(Setting(variable + "S", 1), 1);
+    day_ = Setting(variable, static_cast<uint64_t>(today));
     if (count_ == 1) return;
-    std::cout << "SPIRLOOM_GUARDED_SHARDS=" << count_ << " SPIRLOOM_GUARDED_SHARD=" << index_
-              << " chooses the guarded cases.\n";
+    std::cout << variable << "S=" << count_ << ' ' << variable << '=' << day_
+              << " chooses some of the cases.\n";
   }
 
-  bool Has(size_t place) const { return place % count_ == index_; }
+  bool Has(uint64_t place) const { return place % count_ == day_ % count_; }
+
+  // Of `size` things at least one.
+  bool Has(uint64_t place, uint64_t size) const { return Has(place) || place == day_ % size; }
 
  private:
-  uint64_t count_;
-  uint64_t index_ = 0;
+  uint64_t count_ = 1;
+  uint64_t day_ = 0;
 };
 
 void RegisterTests(const Runners& runners, const CaseFile& file) {
-  const GuardedShard guarded;
-  for (size_t place = 0; const schema::Case* test : file.cases()) {
-    RegisterCase<CaseTest>(NamesVariant(test) ? "Op" : "Graph", runners, *test);
-    if (NamesVariant(test) && guarded.Has(place++)) {
-      RegisterCase<GuardedTest>("Guarded", runners, *test);
+  const Shard cases("CASE");
+  const Shard guarded("GUARDED");
+  std::map<std::string_view, uint64_t> sizes;
+  for (const schema::Case* test : file.cases()) {
+    if (NamesVariant(test)) ++sizes[test->variant()->string_view()];
+  }
+  std::map<std::string_view, uint64_t> places;
+  for (uint64_t place = 0; const schema::Case* test : file.cases()) {
+    if (!NamesVariant(test)) {
+      RegisterCase<CaseTest>("Graph", runners, *test);
+      continue;
     }
+    const std::string_view variant = test->variant()->string_view();
+    if (cases.Has(places[variant]++, sizes[variant])) {
+      RegisterCase<CaseTest>("Op", runners, *test);
+    }
+    if (guarded.Has(place++)) RegisterCase<GuardedTest>("Guarded", runners, *test);
   }
   if (std::ranges::none_of(file.cases(), NamesVariant)) return;
   ::testing::RegisterTest("Library", "EveryVariantHasACase", nullptr, nullptr, __FILE__, __LINE__,
