@@ -13,7 +13,7 @@ from tests.executorch.suite.driver import ROOT, try_all
 from tests.executorch.suite.outcome import Kind, Outcome
 from tests.executorch.suite.table import page, passing_share
 
-SAMPLE = 150  # two or three minutes
+SAMPLE = 100  # about three minutes of one core
 PAGE = ROOT / "generated" / "executorch_suite.md"
 REFUSED = Path(__file__).resolve().parent / "suite_refused.txt"
 
