@@ -135,7 +135,7 @@ endfunction()
 # What the generator reads, as far as configuration knows it (its depfile names the rest), and its
 # folder flags. A folder stands for the files that may come to be in it: its time changes with them.
 function(_spirloom_shader_inputs inputs_out flags_out spec_dirs template_dirs)
-  file(GLOB_RECURSE inputs CONFIGURE_DEPENDS "${SPIRLOOM_ROOT}/codegen/*.py")
+  file(GLOB_RECURSE inputs "${SPIRLOOM_ROOT}/codegen/*.py")
   set(flags "")
   foreach(dir IN LISTS spec_dirs)
     file(REAL_PATH "${dir}" dir)

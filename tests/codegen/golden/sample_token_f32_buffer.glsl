@@ -64,7 +64,7 @@ int chosen(int extent, int first, float least, float bound, uint position, int a
     uvec4 words = philox(uvec4(uint(quad), position, 0u, 0u), uvec2(uint(seed_at(0)), 0u));
     for (int c = 0; c < min(4, extent - 4 * quad); c++) {
       float s = score(first + 4 * quad + c);
-      float v = s / temperature_at(0) - log(exponential(words[c]));
+      float v = s - temperature_at(0) * log(exponential(words[c]));
       if (s >= least && s > bound && v > best.v) best = Found(v, 4 * quad + c);
     }
   }
