@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+PROMPT_TOKENS, REPLY_TOKENS = 512, 128
+RATES = ("prompt_tokens_per_second", "tokens_per_second")
 
 
 class Bundle:
@@ -30,8 +32,8 @@ class Bundle:
         if device:
             self.environment["SPIRLOOM_DEVICE"] = device
 
-    def run(self, program: str, *arguments: str | Path) -> None:
-        """Raises RuntimeError with the program's last words."""
+    def run(self, program: str, *arguments: str | Path) -> str:
+        """What the program prints. Raises RuntimeError with the program's last words."""
         done = subprocess.run(
             [HERE / program, *arguments],
             capture_output=True, text=True, check=False, env=self.environment,
@@ -39,6 +41,7 @@ class Bundle:
         if done.returncode != 0:
             last = "\n".join(f"{done.stdout}{done.stderr}".strip().splitlines()[-5:])
             raise RuntimeError(f"{program} {' '.join(map(str, arguments))}:\n{last}")
+        return done.stdout
 
     def json_of(self, program: str, *arguments: str | Path) -> dict[str, Any]:
         """What the program writes to the file behind the arguments."""
@@ -80,6 +83,25 @@ def network_times(bundle: Bundle, profile: bool) -> dict[str, dict[str, Any]]:
     return found
 
 
+def language_rates(bundle: Bundle, times: int) -> dict[str, dict[str, Any]]:
+    """By model: the most tokens a second, of a prompt and of a reply behind it."""
+    found = {}
+    for path in sorted((HERE / "language").glob("*.slg")):
+        replies = [reply(bundle, path) for _ in range(times)]
+        best = {key: max(each[key] for each in replies) for key in RATES}
+        found[path.stem] = {"dispatches": replies[0]["dispatches_per_token"], **best}
+    return found
+
+
+def reply(bundle: Bundle, path: Path) -> dict[str, Any]:
+    """What spirloom-llm tells of a reply; its models have a token for each letter."""
+    printed = bundle.run(
+        "spirloom-llm", path, "--prompt", "a" * PROMPT_TOKENS, "--tokens", str(REPLY_TOKENS), "--json"
+    )
+    found: dict[str, Any] = json.loads(printed)
+    return found
+
+
 def torch_times(times: int) -> dict[str, Any]:
     """What torch_cuda.py prints, or why it prints nothing."""
     names = sorted(path.stem for path in (HERE / "networks").glob("*.slg"))
@@ -118,6 +140,7 @@ def measure(bundle: Bundle, times: int, with_torch: bool) -> dict[str, Any]:
         "call_times": least([call_times(bundle) for _ in range(times)]),
         "network_times": least([network_times(bundle, profile=False) for _ in range(times)]),
         "network_gpu_times": least([network_times(bundle, profile=True) for _ in range(times)]),
+        "language": language_rates(bundle, times),
         "torch": torch_times(times) if with_torch else {"missing": "not asked for"},
     }
 

@@ -24,12 +24,13 @@ from spirloom.graph_reader import load
 
 from benchmarks.context import ROOT, BenchmarkFailed, python
 from benchmarks.gpu.calls import TABLE, write_pack
+from benchmarks.gpu.language import LANGUAGE_MODELS, LanguageModel, write_language_model
 from benchmarks.gpu.networks import NETWORKS, Network
 from benchmarks.gpu.weights import made_up
 from tests.network.driver import Tools, import_network
 from tests.network.export import export_network
 
-PROGRAMS = ("spirloom-run", "spirloom-kernels")
+PROGRAMS = ("spirloom-run", "spirloom-kernels", "spirloom-llm")
 # What every Linux with a driver for Vulkan has.
 SYSTEM = (
     "linux-vdso",
@@ -44,7 +45,11 @@ SYSTEM = (
 
 
 def make_bundle(
-    build: Path, folder: Path, networks: Iterable[Network] = NETWORKS, table: Path = TABLE
+    build: Path,
+    folder: Path,
+    networks: Iterable[Network] = NETWORKS,
+    table: Path = TABLE,
+    models: Iterable[LanguageModel] = LANGUAGE_MODELS,
 ) -> None:
     """Fills the folder, which is new or empty."""
     (folder / "lib").mkdir(parents=True)
@@ -59,6 +64,8 @@ def make_bundle(
     (folder / "calls.json").write_text(text, encoding="utf-8")
     for network in networks:
         _write_network(build, network, folder / "networks")
+    for model in models:
+        write_language_model(model, folder / "language")
     for name in ("bench.py", "torch_cuda.py"):
         shutil.copy2(Path(__file__).with_name(name), folder / name)
 

@@ -71,6 +71,7 @@ def section(name: str, results: Results) -> str:
         ceilings_table(ceilings),
         *(f"### {group.capitalize()}\n\n{calls_table(results, group)}" for group in groups),
         f"### Networks\n\n{networks_table(results)}",
+        f"### Language models\n\n{language_table(results)}",
     ]
     return "\n".join(parts)
 
@@ -152,6 +153,23 @@ def networks_table(results: Results) -> str:
             "" if peer is None else times(peer / found["seconds"]),
         ))  # fmt: skip
     return table(titles, rows)
+
+
+def language_table(results: Results) -> str:
+    """A row for each model."""
+    titles = ("model", "weights", "prompt, tokens/s", "reply, tokens/s", "dispatches a token")
+    return table(
+        titles,
+        (
+            (
+                *name.rsplit("-", 1),
+                figure(found["prompt_tokens_per_second"]),
+                figure(found["tokens_per_second"]),
+                str(found["dispatches"]),
+            )
+            for name, found in results["language"].items()
+        ),
+    )
 
 
 def draw(results: Results) -> str:

@@ -16,6 +16,7 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from benchmarks.calls import library
 from benchmarks.gpu.bundle import make_bundle
 from benchmarks.gpu.calls import calls_of, write_pack
+from benchmarks.gpu.language import LLAMA_1B, LanguageModel
 from benchmarks.gpu.networks import Network
 from benchmarks.gpu.page import files, read_results, share
 from benchmarks.gpu.weights import made_up
@@ -31,6 +32,16 @@ rows:
 memory:
   - {op: aten.permute, call: {x: [8, 16], dims: [1, 0]}, torch: aten.permute_copy, dtypes: [f16]}
 """
+TINY = {
+    **LLAMA_1B,
+    "vocab_size": 300,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +55,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What bench.py writes, run by Python alone."""
     folder = tmp_path_factory.mktemp("bundle") / "bundle"
-    make_bundle(BUILD, folder, [Network("squeezenet1_1", 1, ("f32",))], table)
+    networks = [Network("squeezenet1_1", 1, ("f32",))]
+    make_bundle(BUILD, folder, networks, table, [LanguageModel("tiny", TINY)])
     out = folder / "gpu.json"
     done = subprocess.run(
         [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1"],
@@ -74,6 +86,14 @@ def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
     assert gpu["seconds"] > 0
 
 
+def test_language_models_are_timed(results: dict[str, Any]) -> None:
+    assert set(results["language"]) == {"tiny-f16", "tiny-int4"}
+    for rates in results["language"].values():
+        assert rates["prompt_tokens_per_second"] > 0
+        assert rates["tokens_per_second"] > 0
+        assert rates["dispatches"] > 5
+
+
 def test_without_cuda_it_says_so(results: dict[str, Any]) -> None:
     assert results["torch"]["missing"]
 
@@ -86,6 +106,7 @@ def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
         "mm 16x32 32x16 f16",
         "permute 8x16",
         "| squeezenet1_1 | 1 | f32 |",
+        "| tiny | int4 |",
         "no PyTorch",
     ):
         assert words in text, text

@@ -45,6 +45,40 @@ def test_storages_agree(spirloom_run: Program, add_model: AddModel, storage: str
     np.testing.assert_array_equal(np.load(written), NUMBERS * 3)
 
 
+@pytest.mark.parametrize(("flags", "expected"), [((), 2), (("--method", "tripled"), 3)])
+def test_runs_one_of_the_methods(
+    spirloom_run: Program, tmp_path: Path, flags: tuple[str, ...], expected: float
+) -> None:
+    done = spirloom_run(
+        two_methods(tmp_path), *flags, "--input", f"x={numbers(tmp_path)}", "--output-dir", tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), NUMBERS * expected)
+
+
+def test_names_the_methods_that_there_are(spirloom_run: Program, tmp_path: Path) -> None:
+    message = refused(spirloom_run, two_methods(tmp_path), "--method", "halved")
+    for word in ("halved", "doubled", "tripled"):
+        assert word in message
+
+
+def two_methods(folder: Path) -> Path:
+    """A file of y = 2x and y = 3x."""
+    graphs = []
+    for name, other in (("doubled", 1.0), ("tripled", 2.0)):
+        x, y = (Tensor(each, DType.F32, NUMBERS.shape) for each in "xy")
+        node = Node("aten.add.Tensor", (x, x, other, 0, 0.0, 0.0), (y,), name)
+        graphs.append(Graph([x], [y], [node], name=name))
+    graph_file.save(graphs, folder / "methods.slg")
+    return folder / "methods.slg"
+
+
+def numbers(folder: Path) -> Path:
+    """NUMBERS, in a file."""
+    np.save(folder / "x.npy", NUMBERS)
+    return folder / "x.npy"
+
+
 def test_writes_statistics(spirloom_run: Program, add_model: AddModel) -> None:
     stats, trace = add_model.folder / "stats.json", add_model.folder / "trace.json"
     out = add_model.folder / "out"

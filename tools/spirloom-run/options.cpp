@@ -11,6 +11,7 @@ Examples:
   spirloom-run digits.slg --input image=images.npy --output-dir out
   spirloom-run net.slg --random --warmup 3 --repeat 20
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
+  spirloom-run chat.slg --method decode --random --warmup 3 --repeat 20 --profile
   spirloom-run --ceilings --json ceilings.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
 
@@ -71,6 +72,9 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   CLI::App app("Runs a Spirloom graph file on a Vulkan device.");
   app.footer(kFooter);
   app.add_option("model", options.model, "The graph file (.slg)")->option_text("FILE");
+  app.add_option("--method", options.method,
+                 "Which of the file's methods, e.g. prefill or decode (default: the first)")
+      ->option_text("NAME");
   app.add_option("--input", inputs, "An input of the graph; repeat for each")
       ->option_text("NAME=FILE.npy")
       ->take_all()

@@ -18,6 +18,7 @@ struct NamedFile {
 
 struct Options {
   std::string model;
+  std::string method;  // empty: the first
   std::vector<NamedFile> inputs;
   std::optional<uint64_t> random;  // the seed of inputs that are not given
   std::string output_dir;          // empty: outputs are not written

@@ -118,6 +118,7 @@ Status Report(const Options& options, const Runtime& runtime, const Model& model
 // `tuned` receives what is found by tuning, which also shows how far it is.
 ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tuned) {
   ModelOptions model;
+  model.method = options.method;
   model.storage = options.storage;
   model.kernels = options.kernels;
   model.profile = options.profile || !options.trace.empty();

@@ -1,0 +1,150 @@
+"""Language models that are timed on GPUs: real shapes, made-up weights that pack to nothing."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from spirloom import graph_file
+from spirloom.family import Arranged, Weights, make_methods
+from spirloom.family.weights import Stored
+from spirloom.hf.config import read_config
+from spirloom.hf.language import FACTS, TOKENIZER
+from spirloom.ir import Array, DType
+from spirloom.ops import OpLibrary
+from spirloom.weight_numbers import Numbers
+
+PROMPT, REPLY = 512, 128
+GROUP = 32
+# Odd, so that no two neighbouring rows are the same; small, so that an archive finds it again.
+PERIOD = 65521
+
+LLAMA_1B: Mapping[str, Any] = {
+    "model_type": "llama",
+    "vocab_size": 128256,
+    "hidden_size": 2048,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 16,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 64,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 500000.0,
+    "max_position_embeddings": 1024,
+    "tie_word_embeddings": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """A model by its config.json; its name is that of its files, behind which stand the weights:
+    `f16`, or `int4` in groups of 32."""
+
+    name: str
+    config: Mapping[str, Any] = field(default_factory=lambda: LLAMA_1B)
+    weights: tuple[str, ...] = ("f16", "int4")
+
+
+LANGUAGE_MODELS = (LanguageModel("llama_3.2_1b"),)
+
+
+class Repeating:
+    """A source of weights, for a config: a period of noise again and again, each tensor from
+    another place of it."""
+
+    def __init__(self, config: Mapping[str, Any], is_int4: bool) -> None:
+        self._sizes = _sizes(config)
+        self._is_int4 = is_int4
+        random = np.random.default_rng(0)
+        self._floats = random.uniform(-1, 1, PERIOD).astype(np.float16)
+        self._numbers = random.integers(-8, 8, PERIOD, dtype=np.int8)
+
+    def has(self, name: str) -> bool:
+        """Whether the model has such a tensor."""
+        return self._shape(name) != ()
+
+    def called(self, name: str) -> str:
+        """Its name."""
+        return name
+
+    def read(self, name: str) -> Stored:
+        """Products of it are about as large as what they take."""
+        shape = self._shape(name)
+        if len(shape) == 1:
+            return np.ones(shape, np.float16)
+        rows, depth = shape
+        scale = np.float16(np.sqrt(3 / depth))
+        if not self._is_int4:
+            return _repeated(self._floats * scale, name, shape)
+        scales = np.full((rows, depth // GROUP), scale / np.float16(8), np.float32)
+        return Numbers(_repeated(self._numbers, name, shape), scales, None)
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        place = name.removesuffix(".weight").rpartition(".")[2]
+        return self._sizes.get(place, ())
+
+
+def write_language_model(model: LanguageModel, folder: Path) -> None:
+    """A graph file for each kind of weights, whose tokenizer knows letters alone."""
+    folder.mkdir(exist_ok=True)
+    told = folder / "config.json"
+    told.write_text(json.dumps(model.config), encoding="utf-8")
+    config = read_config(told)
+    told.unlink()
+    attachments = {
+        TOKENIZER: json.dumps(_tokenizer(config.vocabulary)).encode(),
+        FACTS: json.dumps({"eos": [], "bos": None, "add_bos": False}).encode(),
+    }
+    for kind in model.weights:
+        source = Repeating(model.config, kind == "int4")
+        weights = Weights(Arranged(source, config), DType.F16)
+        methods = make_methods(config, weights, OpLibrary(), "a bench", None, PROMPT)
+        methods[0].attachments = attachments
+        graph_file.save(methods, folder / f"{model.name}-{kind}.slg")
+
+
+def _sizes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shape of a weight, by the last part of its name."""
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    queries = config["num_attention_heads"] * config["head_dim"]
+    keys = config["num_key_value_heads"] * config["head_dim"]
+    norms = ("input_layernorm", "post_attention_layernorm", "norm")
+    return {
+        "embed_tokens": (config["vocab_size"], hidden),
+        "q_proj": (queries, hidden),
+        "k_proj": (keys, hidden),
+        "v_proj": (keys, hidden),
+        "o_proj": (hidden, queries),
+        "gate_proj": (inner, hidden),
+        "up_proj": (inner, hidden),
+        "down_proj": (hidden, inner),
+        **dict.fromkeys(norms, (hidden,)),
+    }
+
+
+def _repeated(period: Array, name: str, shape: tuple[int, ...]) -> Array:
+    return np.resize(np.roll(period, zlib.crc32(name.encode()) % PERIOD), shape)
+
+
+def _tokenizer(size: int) -> dict[str, Any]:
+    """A tokenizer.json that makes a token of each byte, and knows names of the others."""
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    names = [chr(number) for number in visible]
+    names += [chr(256 + number) for number in range(256 - len(names))]
+    names += [f"<{number}>" for number in range(256, size)]
+    vocabulary = {name: number for number, name in enumerate(names)}
+    return {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {**level, "use_regex": True},
+        "post_processor": None,
+        "decoder": {**level, "use_regex": True},
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": []},
+    }
