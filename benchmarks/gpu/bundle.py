@@ -104,7 +104,7 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     make_bundle(arguments.build, folder)
     archive = arguments.folder / f"{name}.tar.xz"
-    with tarfile.open(archive, "w:xz") as tar:
+    with tarfile.open(archive, "w:xz", preset=1) as tar:
         tar.add(folder, name)
     print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MiB")
     return 0

@@ -30,6 +30,7 @@ constexpr std::array kUploadWishes = {Wish{kMapped, kStrange | kLocal | kCached}
                                       Wish{kMapped, kStrange | kLocal}, Wish{kMapped, kStrange}};
 constexpr std::array kReadbackWishes = {Wish{kMapped | kCached | kLocal, kStrange},
                                         Wish{kMapped | kCached, kStrange}, Wish{kMapped, kStrange}};
+constexpr std::array kSharedWishes = {Wish{kMapped | kLocal, kStrange}, Wish{kMapped, kStrange}};
 
 std::span<const Wish> Wishes(MemoryUse use) {
   switch (use) {
@@ -37,6 +38,8 @@ std::span<const Wish> Wishes(MemoryUse use) {
       return kUploadWishes;
     case MemoryUse::kReadback:
       return kReadbackWishes;
+    case MemoryUse::kShared:
+      return kSharedWishes;
     case MemoryUse::kDevice:
       break;
   }

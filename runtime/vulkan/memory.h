@@ -11,11 +11,12 @@
 
 namespace spirloom::vulkan {
 
-// Who touches the memory. kUpload and kReadback are mapped and coherent: no flushes.
+// Who touches the memory. All but kDevice are mapped and coherent: no flushes.
 enum class MemoryUse : uint8_t {
   kDevice,    // the device only
   kUpload,    // written by the host, in order
   kReadback,  // read (or written) by the host in any order: cached
+  kShared,    // used by every dispatch, and now and then by the host, which takes some bytes of it
 };
 
 // The memory type for `use` among the types of `type_bits`: the first of the best flags offered.

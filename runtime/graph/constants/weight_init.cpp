@@ -15,6 +15,10 @@
 namespace spirloom::graph {
 namespace {
 
+// Bytes of a state that the host may look at between runs, a token say: without a copy on the
+// device, which takes a submission and memory of its own.
+constexpr uint64_t kSmallState = uint64_t{64} << 10;
+
 class WeightInit {
  public:
   WeightInit(const WeightInitInputs& inputs, TensorStore& store)
@@ -84,8 +88,13 @@ class WeightInit {
     std::vector<uint32_t> raw;
     std::vector<uint32_t> computed;
     std::vector<uint32_t> states;
+    std::vector<uint32_t> small_states;
     for (uint32_t root : work_.persistent) {
-      (IsState(root) ? states : IsRaw(root) ? raw : computed).push_back(root);
+      if (IsState(root)) {
+        (TensorAt(root).size <= kSmallState ? small_states : states).push_back(root);
+      } else {
+        (IsRaw(root) ? raw : computed).push_back(root);
+      }
     }
     const vulkan::MemoryUse raw_use =
         inputs_.host_maps_constants ? vulkan::MemoryUse::kUpload : vulkan::MemoryUse::kDevice;
@@ -96,7 +105,9 @@ class WeightInit {
         const AllocatedBytes state_bytes,
         store_.Allocate(states, inputs_.host_maps_constants ? vulkan::MemoryUse::kReadback
                                                             : vulkan::MemoryUse::kDevice));
-    result_.state_bytes = state_bytes.planned;
+    SPIRLOOM_TRY_ASSIGN(const AllocatedBytes small_bytes,
+                        store_.Allocate(small_states, vulkan::MemoryUse::kShared));
+    result_.state_bytes = state_bytes.planned + small_bytes.planned;
     result_.constant_bytes = raw_bytes.planned + computed_bytes.planned;
     return Status();
   }

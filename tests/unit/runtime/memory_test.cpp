@@ -33,13 +33,16 @@ TEST(ChooseMemoryType, DiscreteDevice) {
   EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kDevice), 1U);
   EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kUpload), 2U);
   EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kReadback), 3U);
+  EXPECT_EQ(ChooseMemoryType(memory, ~0U, MemoryUse::kShared), 4U);
+  EXPECT_EQ(ChooseMemoryType(memory, 0b01100, MemoryUse::kShared), 2U);
   EXPECT_EQ(ChooseMemoryType(memory, 0b10000, MemoryUse::kUpload), 4U);
   EXPECT_EQ(ChooseMemoryType(memory, 0b00100, MemoryUse::kDevice), 2U);
 }
 
 TEST(ChooseMemoryType, UnifiedDevice) {
   const auto memory = Types({kLocal | kVisible | kCached});
-  for (MemoryUse use : {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kReadback}) {
+  for (MemoryUse use :
+       {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kReadback, MemoryUse::kShared}) {
     EXPECT_EQ(ChooseMemoryType(memory, 1, use), 0U);
   }
 }
