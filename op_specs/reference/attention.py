@@ -137,19 +137,30 @@ def cached_attention_parts(
     window: int,
     scale: float,
     softcap: float,
-    part: int,
+    parts: int,
 ) -> tuple[Array, ...]:
     """Sums of exponentials times values, greatest scores and sums of exponentials of each part."""
     scores = _scores_over_cache(query, keys, positions, heads_first, window, scale, softcap)
     values = _values(values, scores.shape[1], heads_first)
+    number = _parts_of(scores, positions, window, parts)
     found: list[tuple[Array, ...]] = []
-    for first in range(0, scores.shape[-1], part):
-        own = scores[..., first : first + part]
+    for part in range(parts):
+        own = np.where(number == part, scores, -np.inf)
         top = own.max(-1)
         weights = np.exp(own - np.where(np.isinf(top), 0, top)[..., None])
-        found.append((weights @ values[:, :, first : first + part], top, weights.sum(-1)))
-    y, tops, sums = (np.stack(parts, axis=3) for parts in zip(*found, strict=True))
+        found.append((weights @ values, top, weights.sum(-1)))
+    y, tops, sums = (np.stack(each, axis=3) for each in zip(*found, strict=True))
     return tuple(a if heads_first else a.swapaxes(1, 2) for a in (y, tops, sums))
+
+
+def _parts_of(scores: Array, positions: Indices, window: int, parts: int) -> Indices:
+    """Which part each row of the cache belongs to, [query, row]."""
+    queries, rows = scores.shape[-2:]
+    at = positions[0] + np.arange(queries) if len(positions) == 1 else positions
+    begin = np.maximum(at - window + 1, 0) if window > 0 else np.zeros_like(at)
+    seen = np.maximum(np.minimum(at, rows - 1) + 1 - begin, 0)
+    size = np.maximum(-(-seen // parts), 16)
+    return np.asarray((np.arange(rows) - begin[:, None]) // size[:, None])
 
 
 def join_attention(parts: Array, tops: Array, sums: Array, dtype: str) -> Array:

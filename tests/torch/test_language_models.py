@@ -291,7 +291,7 @@ def test_long_contexts_are_looked_at_in_parts(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted, _ = eager_tokens(saved(name, tmp_path), 20)
-    monkeypatch.setattr(decoder, "PART", 7)
+    monkeypatch.setattr(decoder, "PARTS", 3)
     monkeypatch.setattr(decoder, "_PARTED", 28)
     graphs = import_folder(tmp_path, prompt=14)
     assert any(n.op == "spirloom.join_attention" for n in graphs[1].nodes)

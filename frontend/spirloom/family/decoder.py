@@ -13,9 +13,8 @@ from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpLibrary
 
-# From how many rows of a cache on, and in how many, a single query looks at parts of it.
-PART = 256
-_PARTED = 4 * PART
+# From how many rows of a cache on, and in how many parts, a single query looks at it.
+_PARTED, PARTS = 512, 32
 # What spirloom.gated_linear calls activations.
 _CODES = {SILU: 6, GELU_TANH: 10}
 
@@ -203,7 +202,7 @@ class Step:
             return self._call(name, "spirloom.cached_attention", **args)
         self._build.name = name
         parts, tops, sums = self._build.emit_all(
-            "spirloom.cached_attention_parts", **args, part=PART
+            "spirloom.cached_attention_parts", **args, parts=PARTS
         )
         return self._call(
             name, "spirloom.join_attention",

@@ -129,14 +129,18 @@ def _parts(
     window: int,
     scale: float,
     softcap: float,
-    part: int,
+    parts: int,
 ) -> Any:
     scores, v = _over_heads(q, k, v, positions, heads_first, window, scale, softcap)
+    rank = (scores > -torch.inf).cumsum(-1) - 1  # of a row among those that a query sees
+    seen = rank[..., -1:] + 1
+    size = (seen + parts - 1).div(parts, rounding_mode="floor").clamp_min(16)
     found = []
-    for own, values in zip(scores.split(part, -1), v.split(part, 2), strict=True):
+    for part in range(parts):
+        own = scores.where(rank.div(size, rounding_mode="floor") == part, -torch.inf)
         top = own.amax(-1)
         weights = (own - top.nan_to_num(neginf=0.0)[..., None]).exp()
-        found.append((weights @ values, top, weights.sum(-1)))
+        found.append((weights @ v, top, weights.sum(-1)))
     stacked = [torch.stack(parts, 3) for parts in zip(*found, strict=True)]
     return tuple(t if heads_first else t.transpose(1, 2) for t in stacked)
 
