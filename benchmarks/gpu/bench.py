@@ -116,6 +116,7 @@ def torch_times(times: int) -> dict[str, Any]:
     )
     if done.returncode != 0:
         return {"missing": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    sys.stderr.write(done.stderr)  # what this PyTorch cannot run
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -64,6 +64,8 @@ def call_seconds(call: dict[str, Any], times: int) -> float:
     }
     if "scale" in named and not named["scale"]:
         del named["scale"]
+    # What PyTorch's take beyond ours: whether a softmax of halves gives floats, say.
+    named |= {arg.name: False for arg in schema[len(values) :] if not arg.has_default_value()}
     return seconds(lambda: function(*positional, **named), CALLS_IN_GRAPH, times)
 
 
@@ -115,6 +117,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("this PyTorch has no CUDA device")
+    torch.backends.cudnn.allow_tf32 = False  # as Spirloom's, products of f32 are of all their bits
     calls = json.loads(arguments.calls.read_text(encoding="utf-8"))
     networks, times = arguments.networks, arguments.times
     with torch.inference_mode():
