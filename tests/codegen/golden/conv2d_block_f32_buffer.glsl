@@ -2,8 +2,8 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-shared vec4 weight_tile[16 * 17];  // [input channel][output channel / 4]; one to spare puts what is written together into different banks
-shared vec4 x_tile[16 * 16];       // [input channel][pixel / 4]
+shared vec4 weight_tile[16 * 17];  // [depth][output channel / 4]; one to spare puts what is written together into different banks
+shared vec4 x_tile[16 * 16];       // [depth][pixel / 4]
 
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
