@@ -21,6 +21,8 @@ STORED = ROOT / "ops.pickle"  # Spirloom's own operators, in a package: cmake/ma
 
 # The templates of operators that map element to element.
 _ELEMENTWISE = ("unary.glsl.j2", "binary.glsl.j2")
+# That of those that only move elements, and what their specs call it (see the template).
+_MOVING, _SPLIT, _STEPS, _BEGIN = "strided.glsl.j2", "split", "steps", "begin"
 
 
 class OpError(Exception):
@@ -169,6 +171,22 @@ class OpLibrary:
             given = ", ".join(str(arg) for arg in args if isinstance(arg, Tensor))
             raise OpError(f"{op} has no kernel for {given}")
         return [(tuple(o.shape), o.dtype) for o in outputs]
+
+    def movement(
+        self, op: str, args: Sequence[ArgValue]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
+        """(sizes, steps, begin) of a valid call that only moves elements: the result's, with
+        coordinates p in the sizes, is the source's at begin + sum(p[d] * steps[d]).
+
+        None for other operators; the source is the first argument.
+        """
+        spec = self._ops.get(op)
+        if spec is None or all(kernel.template != _MOVING for kernel in spec.kernels):
+            return None
+        given = zip(spec.args, args, strict=True)
+        values = spec.values({arg.name: argument_type(value) for arg, value in given})
+        found = (values[name] for name in (_SPLIT, _STEPS, _BEGIN))
+        return cast("tuple[tuple[int, ...], tuple[int, ...], int]", tuple(found))
 
     def params(self, op: str) -> Mapping[str, object]:
         """What the spec passes to the template of an operator's first kernel."""

@@ -16,7 +16,7 @@ from spirloom.ir import Array, Graph
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
-from spirloom.passes import optimize
+from spirloom.passes import optimize, optimize_sizes
 from spirloom.sizes import Symbol, Varying
 from spirloom.varying.fit import Fitter
 from spirloom.varying.generalize import generalize
@@ -32,15 +32,20 @@ from tests.frontend.models import node
 BATCH, SEQ, HEIGHT = Symbol("batch", 1, 8), Symbol("seq", 1, 40), Symbol("height", 9, 30)
 
 
-def fixed(path: Path, library: OpLibrary, sizes: Mapping[str, int]) -> Graph:
+def fixed(
+    path: Path, library: OpLibrary, sizes: Mapping[str, int], sizes_vary: bool = False
+) -> Graph:
     """The graph of one size."""
     graph = import_model(path, library, Shapes(sizes))
-    optimize(graph, library)
+    optimize(graph, library, sizes_vary=sizes_vary)
     return graph
 
 
 def varying(path: Path, library: OpLibrary, symbols: Sequence[Symbol]) -> Graph:
-    return generalize(lambda sizes: fixed(path, library, sizes), symbols, library)
+    def make(sizes: Mapping[str, int]) -> Graph:
+        return fixed(path, library, sizes, sizes_vary=True)
+
+    return optimize_sizes(generalize(make, symbols, library), library)
 
 
 def written(folder: Path, nodes: Sequence[object], **arguments: object) -> Path:

@@ -89,6 +89,12 @@ def rearranged(x: Any) -> Any:
     return y.relu().squeeze(1).flatten(1)
 
 
+def heads(x: Any) -> Any:
+    """Parts of what a layer gives, by heads: the second with its rows as columns."""
+    first, second = x.reshape(2, 9, 2, 2, 12).unbind(2)
+    return first.permute(0, 2, 1, 3), second.permute(0, 2, 3, 1)
+
+
 ANGLES = torch.arange(7.0)[:, None] * torch.tensor([1.0, 0.1, 1.0, 0.1])
 COSINES, SINES = ANGLES.cos(), ANGLES.sin()
 
@@ -298,6 +304,9 @@ CASES = {
             channels_last(lambda x: x.sigmoid() * 2), channels_last(lambda x: (x.exp() + x).relu())
         ),
         "aten.permute",
+    ),
+    "copies": Case(
+        "fold-copies", lambda: Calls(heads), "aten.permute", "aten.as_strided", shape=(2, 9, 48)
     ),
     "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),
 }

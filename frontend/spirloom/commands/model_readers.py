@@ -51,7 +51,7 @@ def import_onnx(
     from spirloom.onnx.growing import grow_in_place
     from spirloom.onnx.importer import import_model
     from spirloom.onnx.states import hold_states, pairs_of, refuse_fixed
-    from spirloom.passes import optimize
+    from spirloom.passes import optimize, optimize_sizes
     from spirloom.varying.generalize import generalize
 
     shapes, fixed = shapes_of(arguments), fixed_of(arguments.fix)
@@ -72,7 +72,15 @@ def import_onnx(
         growing.update(hold_states(graph, pairs_of(arguments.state, graph)))
         if not symbols:
             refuse_fixed(graph, growing)
-        optimize(graph, library, arguments.fp16, skipped, report, quantisation_of(arguments))
+        optimize(
+            graph,
+            library,
+            arguments.fp16,
+            skipped,
+            report,
+            quantisation_of(arguments),
+            sizes_vary=bool(symbols),
+        )
         for tensor in graph.tensors():
             tensor.storage = storage
         return graph
@@ -80,7 +88,8 @@ def import_onnx(
     symbols = symbols_of(arguments)
     if not symbols:
         return make({})
-    return grow_in_place(generalize(make, symbols, library), growing, library)
+    grown = grow_in_place(generalize(make, symbols, library), growing, library)
+    return optimize_sizes(grown, library, skipped)
 
 
 def import_archive(

@@ -12,6 +12,7 @@ from spirloom.passes.attention import simplify_attention
 from spirloom.passes.batch_norm import fold_batch_norm
 from spirloom.passes.chains import fuse_chains
 from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
+from spirloom.passes.copies import fold_copies
 from spirloom.passes.gates import fuse_gates
 from spirloom.passes.gelu import fuse_gelu
 from spirloom.passes.half import to_half
@@ -48,7 +49,11 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
     "fuse-chains": fuse_chains,
+    "fold-copies": fold_copies,
 }
+
+# Those that take a graph of all its sizes, as they find how what they make follows from these.
+OF_ALL_SIZES = ("fold-copies",)
 
 
 def optimize(
@@ -58,10 +63,16 @@ def optimize(
     skip: Collection[str] = (),
     report: Report = silent,
     quantize: Quantisation | None = None,
+    sizes_vary: bool = False,
 ) -> None:
-    """Applies every pass but those to skip, in place; `report` is told which."""
+    """Applies every pass but those to skip, in place; `report` is told which.
+
+    `sizes_vary`: the graph is one of several sizes from which one of all will be made. The passes
+    that take that one wait for `optimize_sizes`.
+    """
     report("merge-constants")
     merge_constants(graph)
+    skip = {*skip, *OF_ALL_SIZES} if sizes_vary else skip
     for name, rewrite in OPTIMIZATIONS.items():
         if name not in skip:
             report(name)
@@ -71,6 +82,14 @@ def optimize(
         quantize_weights(graph, library, quantize)
     report("finish")
     finish(graph, library, fp16)
+
+
+def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ()) -> Graph:
+    """Applies, in place, the passes that take a graph of all its sizes; returns the graph."""
+    for name in OF_ALL_SIZES:
+        if name not in skip:
+            OPTIMIZATIONS[name](graph, library)
+    return graph
 
 
 def finish(graph: Graph, library: OpLibrary, fp16: bool = False) -> None:

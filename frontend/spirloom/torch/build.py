@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from spirloom.errors import ImportFailure
 from spirloom.ir import Graph, Storage
 from spirloom.ops import OpLibrary
-from spirloom.passes import optimize
+from spirloom.passes import optimize, optimize_sizes
 from spirloom.progress import Report, silent
 from spirloom.sizes import Symbol
 from spirloom.torch.importer import import_program
@@ -29,12 +29,22 @@ def build(
 
     def make(chosen: Mapping[str, int]) -> Graph:
         graph = import_program(program, library, options, {**sizes, **chosen}, report)
-        optimize(graph, library, options.fp16, options.skip, report, options.quantize)
+        optimize(
+            graph,
+            library,
+            options.fp16,
+            options.skip,
+            report,
+            options.quantize,
+            sizes_vary=bool(symbols),
+        )
         for tensor in graph.tensors():
             tensor.storage = storage
         return graph
 
-    return generalize(make, symbols, library) if symbols else make({})
+    if not symbols:
+        return make({})
+    return optimize_sizes(generalize(make, symbols, library), library, options.skip)
 
 
 def symbols_of(program: Program, options: Options) -> tuple[dict[str, int], list[Symbol]]:

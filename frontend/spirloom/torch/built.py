@@ -11,6 +11,7 @@ from spirloom.errors import NodesUnsupported, SpirloomError
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Network, Plan, Segment
+from spirloom.passes import optimize_sizes
 from spirloom.runtime import Model, Runtime, default_runtime
 from spirloom.runtime.load_options import StorageName
 from spirloom.sizes import Symbol
@@ -116,7 +117,9 @@ class _Builder:
         def make(chosen: Mapping[str, int]) -> Graph:
             return self._sized(segment, {**self._sizes, **chosen})
 
-        return generalize(make, self._symbols, self._setting.library)
+        setting = self._setting
+        graph = generalize(make, self._symbols, setting.library)
+        return optimize_sizes(graph, setting.library, setting.options.skip)
 
     def _sized(self, segment: Segment, sizes: Mapping[str, int]) -> Graph:
         setting, key = self._setting, tuple(sizes.values())
@@ -124,5 +127,11 @@ class _Builder:
             found = survey(self._program, setting.library, setting.options, sizes)
             self._surveys[key] = found
         return device_graph(
-            self._program, self._surveys[key], segment, setting.library, setting.options, sizes
+            self._program,
+            self._surveys[key],
+            segment,
+            setting.library,
+            setting.options,
+            sizes,
+            sizes_vary=bool(self._symbols),
         )

@@ -28,8 +28,9 @@ def device_graph(
     library: OpLibrary,
     options: Options,
     sizes: Mapping[str, int],
+    sizes_vary: bool = False,
 ) -> Graph:
-    """The optimised graph of a segment. Raises ImportFailure."""
+    """The optimised graph of a segment, `sizes_vary`: for `generalize`. Raises ImportFailure."""
     part = _part(program, found, segment)
     bounds = {name: _bounds(name, found, options) for name in segment.takes}
     chosen = Options(
@@ -40,7 +41,7 @@ def device_graph(
         constants_limit=options.constants_limit,
     )
     graph = import_program(part, library, chosen, sizes)
-    optimize(graph, library, fp16=options.fp16, skip=options.skip)
+    optimize(graph, library, fp16=options.fp16, skip=options.skip, sizes_vary=sizes_vary)
     return graph
 
 

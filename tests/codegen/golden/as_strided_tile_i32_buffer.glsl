@@ -9,7 +9,7 @@ void main() {
   int block = workgroup_number();
   int column = take(block, (columns + 31) / 32) * 32;
   int row = take(block, (rows + 31) / 32) * 32;
-  int x_begin = 0;
+  int x_begin = offset;
   int y_begin = 0;
   for (int d = 5; d >= 0; d--) {
     int at = take(block, outer[d]);
