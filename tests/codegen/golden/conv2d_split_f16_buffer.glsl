@@ -3,7 +3,7 @@
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-shared vec4 partial[8 * 64];  // by channel and invocation
+shared vec4 partial[512];  // of 8 channels at a time, by invocation
 
 void main() {
   ivec4 sizes = IVEC4(y_sizes);
@@ -71,6 +71,8 @@ void main() {
     offset.y += dilation[1];
     if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
   }
+  // Of the pixels of its part an invocation finishes one channel.
+  vec4 value = vec4(0.0);
   partial[0 + lane] = sum0;
   partial[64 + lane] = sum1;
   partial[128 + lane] = sum2;
@@ -80,12 +82,12 @@ void main() {
   partial[384 + lane] = sum6;
   partial[448 + lane] = sum7;
   barrier();
-
-  // Of the pixels of its part this invocation finishes one channel.
+  if (lane / 64 == 0) {
+    for (int group = 0; group < 8; group++) value += partial[lane % 64 / 8 * 64 + group * 8 + part];
+  }
   channel += lane / 8;
-  if (channel >= sizes.y || first >= count) return;
-  vec4 value = vec4(has_bias != 0 ? bias_at(channel) : 0.0);
-  for (int group = 0; group < 8; group++) value += partial[lane / 8 * 64 + group * 8 + part];
+  if (lane >= 64 || channel >= sizes.y || first >= count) return;
+  value += has_bias != 0 ? bias_at(channel) : 0.0;
   ivec4 at = ivec4(index_of(pixel0, sizes), index_of(pixel1, sizes), index_of(pixel2, sizes), index_of(pixel3, sizes)) + channel * plane;
   value = finish4(value, min(at, ivec4(count * sizes.y - 1)));
   if (WHOLE) {

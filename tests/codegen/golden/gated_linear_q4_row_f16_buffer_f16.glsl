@@ -4,51 +4,138 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-shared float partial[256];  // [row][part][column]
+shared float partial[512];  // [row][which of the two columns][lane]
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
-  int tile = workgroup_number();
-  bool inside = 32 * tile < columns;
+  int first = 8 * workgroup_number();
+  bool inside = first < columns;
   int steps = depth / STEP;
-  int column = 32 * (inside ? tile : 0) + lane % 32;
-  int own_column = lane % 64 < 32 ? column : min(column, columns - 1) + columns;
-  float sum0 = 0.0;
-  int row0 = min(0, row_count - 1) * depth / 4;
-  for (int step = lane / 64; step < steps; step += 4) {
-    ivec4 words = weight_at4((own_column / 32 * steps + step) * 32 + own_column % 32);
-    int group = group_at(step * STEP, own_column);
-    float scale = scales_at(group);
-    float zero = zero_of(group);
-    float dot0 = 0.0;
-    vec4 fours0 = numbers(words, 0, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 0), fours0);
-    vec4 fours1 = numbers(words, 1, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 1), fours1);
-    vec4 fours2 = numbers(words, 2, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 2), fours2);
-    vec4 fours3 = numbers(words, 3, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 3), fours3);
-    vec4 fours4 = numbers(words, 4, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 4), fours4);
-    vec4 fours5 = numbers(words, 5, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 5), fours5);
-    vec4 fours6 = numbers(words, 6, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 6), fours6);
-    vec4 fours7 = numbers(words, 7, zero);
-    dot0 += dot(x_at4(row0 + step * (STEP / 4) + 7), fours7);
-    sum0 += scale * dot0;
+  int column0 = (inside ? first : 0) + lane % 8;
+  int column1 = min(column0, columns - 1) + columns;
+  int weights0 = column0 / 32 * steps * 32 + column0 % 32;
+  int weights1 = column1 / 32 * steps * 32 + column1 % 32;
+  vec2 sum0 = vec2(0.0);
+  int row0 = min(0, row_count - 1) * depth / 8;
+  for (int step = lane / 8; step < steps; step += 64) {
+    int step0 = step;
+    ivec4 words00 = weight_at4(weights0 + step0 * 32);
+    int group00 = group_at(step0 * STEP, column0);
+    float scale00 = scales_at(group00);
+    float zero00 = zero_of(group00);
+    ivec4 words01 = weight_at4(weights1 + step0 * 32);
+    int group01 = group_at(step0 * STEP, column1);
+    float scale01 = scales_at(group01);
+    float zero01 = zero_of(group01);
+    int step1 = min(step + 32, steps - 1);
+    ivec4 words10 = weight_at4(weights0 + step1 * 32);
+    int group10 = group_at(step1 * STEP, column0);
+    float scale10 = step + 32 < steps ? scales_at(group10) : 0.0;
+    float zero10 = zero_of(group10);
+    ivec4 words11 = weight_at4(weights1 + step1 * 32);
+    int group11 = group_at(step1 * STEP, column1);
+    float scale11 = step + 32 < steps ? scales_at(group11) : 0.0;
+    float zero11 = zero_of(group11);
+    vec4 dot000 = vec4(0.0);
+    vec4 dot001 = vec4(0.0);
+    {
+      vec4 low0 = numbers(words00, 0, zero00);
+      vec4 high0 = numbers(words00, 1, zero00);
+      vec4 low1 = numbers(words01, 0, zero01);
+      vec4 high1 = numbers(words01, 1, zero01);
+      vec4 x_low, x_high;
+      x_at8(row0 + step0 * (STEP / 8) + 0, x_low, x_high);
+      dot000 += x_low * low0 + x_high * high0;
+      dot001 += x_low * low1 + x_high * high1;
+    }
+    {
+      vec4 low0 = numbers(words00, 2, zero00);
+      vec4 high0 = numbers(words00, 3, zero00);
+      vec4 low1 = numbers(words01, 2, zero01);
+      vec4 high1 = numbers(words01, 3, zero01);
+      vec4 x_low, x_high;
+      x_at8(row0 + step0 * (STEP / 8) + 1, x_low, x_high);
+      dot000 += x_low * low0 + x_high * high0;
+      dot001 += x_low * low1 + x_high * high1;
+    }
+    {
+      vec4 low0 = numbers(words00, 4, zero00);
+      vec4 high0 = numbers(words00, 5, zero00);
+      vec4 low1 = numbers(words01, 4, zero01);
+      vec4 high1 = numbers(words01, 5, zero01);
+      vec4 x_low, x_high;
+      x_at8(row0 + step0 * (STEP / 8) + 2, x_low, x_high);
+      dot000 += x_low * low0 + x_high * high0;
+      dot001 += x_low * low1 + x_high * high1;
+    }
+    {
+      vec4 low0 = numbers(words00, 6, zero00);
+      vec4 high0 = numbers(words00, 7, zero00);
+      vec4 low1 = numbers(words01, 6, zero01);
+      vec4 high1 = numbers(words01, 7, zero01);
+      vec4 x_low, x_high;
+      x_at8(row0 + step0 * (STEP / 8) + 3, x_low, x_high);
+      dot000 += x_low * low0 + x_high * high0;
+      dot001 += x_low * low1 + x_high * high1;
+    }
+    sum0 += vec2(scale00 * dot(dot000, vec4(1.0)), scale01 * dot(dot001, vec4(1.0)));
+    vec4 dot100 = vec4(0.0);
+    vec4 dot101 = vec4(0.0);
+    {
+      vec4 low0 = numbers(words10, 0, zero10);
+      vec4 high0 = numbers(words10, 1, zero10);
+      vec4 low1 = numbers(words11, 0, zero11);
+      vec4 high1 = numbers(words11, 1, zero11);
+      vec4 x_low, x_high;
+      x_at8(row0 + step1 * (STEP / 8) + 0, x_low, x_high);
+      dot100 += x_low * low0 + x_high * high0;
+      dot101 += x_low * low1 + x_high * high1;
+    }
+    {
+      vec4 low0 = numbers(words10, 2, zero10);
+      vec4 high0 = numbers(words10, 3, zero10);
+      vec4 low1 = numbers(words11, 2, zero11);
+      vec4 high1 = numbers(words11, 3, zero11);
+      vec4 x_low, x_high;
+      x_at8(row0 + step1 * (STEP / 8) + 1, x_low, x_high);
+      dot100 += x_low * low0 + x_high * high0;
+      dot101 += x_low * low1 + x_high * high1;
+    }
+    {
+      vec4 low0 = numbers(words10, 4, zero10);
+      vec4 high0 = numbers(words10, 5, zero10);
+      vec4 low1 = numbers(words11, 4, zero11);
+      vec4 high1 = numbers(words11, 5, zero11);
+      vec4 x_low, x_high;
+      x_at8(row0 + step1 * (STEP / 8) + 2, x_low, x_high);
+      dot100 += x_low * low0 + x_high * high0;
+      dot101 += x_low * low1 + x_high * high1;
+    }
+    {
+      vec4 low0 = numbers(words10, 6, zero10);
+      vec4 high0 = numbers(words10, 7, zero10);
+      vec4 low1 = numbers(words11, 6, zero11);
+      vec4 high1 = numbers(words11, 7, zero11);
+      vec4 x_low, x_high;
+      x_at8(row0 + step1 * (STEP / 8) + 3, x_low, x_high);
+      dot100 += x_low * low0 + x_high * high0;
+      dot101 += x_low * low1 + x_high * high1;
+    }
+    sum0 += vec2(scale10 * dot(dot100, vec4(1.0)), scale11 * dot(dot101, vec4(1.0)));
   }
-  partial[0 + lane] = sum0;
+  partial[0 + lane] = sum0.x;
+  partial[256 + lane] = sum0.y;
   barrier();
-  int row = lane / 32;
-  if (!inside || row >= row_count || row >= 1 || column >= columns) return;
+  int row = lane / 8;
+  int column = first + lane % 8;
+  if (row >= row_count || row >= 1 || column >= columns) return;
+  int from = 2 * row * 256 + lane % 8;
   float sum = 0.0;
-  for (int part = 0; part < 4; part++) sum += partial[row * 256 + part * 64 + lane % 32];
+  for (int part = 0; part < 32; part++) sum += partial[from + 8 * part];
   int i = row * columns + column;
   float value = finish(sum + (has_bias != 0 ? bias_at(column) : 0.0), i);
   float other = 0.0;
-  for (int part = 0; part < 4; part++) other += partial[part * 64 + 32 + lane % 32];
+  for (int part = 0; part < 32; part++) other += partial[from + 256 + 8 * part];
   value *= other + (has_bias != 0 ? bias_at(columns + column) : 0.0);
   y_put(i, value);
 }

@@ -8,15 +8,15 @@ void main() {
   int row = i;
   int column = take(row, depth);
   float top = -INF;
-  for (int k = row * count; k < (row + 1) * count; k++) top = max(top, tops_at(k));
+  for (int k = 0; k < COUNT; k++) top = max(top, tops_at(row * COUNT + k));
   // Where no part has seen a key any finite number will do.
   if (top == -INF) top = 0.0;
   float sum = 0.0;
   float total = 0.0;
-  for (int k = row * count; k < (row + 1) * count; k++) {
-    float weight = exp(tops_at(k) - top);
-    sum += weight * sums_at(k);
-    total += weight * parts_at(k * depth + column);
+  for (int k = 0; k < COUNT; k++) {
+    float weight = exp(tops_at(row * COUNT + k) - top);
+    sum += weight * sums_at(row * COUNT + k);
+    total += weight * parts_at((row * COUNT + k) * depth + column);
   }
   y_put(i, total / (sum == 0.0 ? 1.0 : sum));
 }

@@ -95,9 +95,13 @@ void main() {
   int row = workgroup_number();
   int first = min(row, rows - 1) * count;
   Found best = Found(-INF, lane());
-  for (int i = lane(); i < count; i += LANES) {
-    float s = score(first + i);
-    if (s > best.v) best = Found(s, i);
+  // Four loads under way together, beyond the end the last again.
+  for (int i = lane(); i < count; i += 4 * LANES) {
+    vec4 four;
+    for (int c = 0; c < 4; c++) four[c] = score(first + min(i + c * LANES, count - 1));
+    for (int c = 0; c < 4; c++) {
+      if (four[c] > best.v) best = Found(four[c], min(i + c * LANES, count - 1));
+    }
   }
   float each_has = -greatest_of(-best.v);
   best = best_of(best);

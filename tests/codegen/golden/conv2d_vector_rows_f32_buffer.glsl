@@ -2,19 +2,17 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
-shared vec4 partial[1024];  // [lane / 4][column / 4]
+shared vec4 partial[512];  // [lane / 4][column / 4]
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
   int tile = workgroup_number();
   bool inside = 32 * tile < columns;
   int weights = (inside ? tile : 0) * depth * 4 + lane % 4;
-  int eight = min(4 * tile + lane % 4, columns / 8 - 1) + columns / 8;
-  if (lane % 8 >= 4) weights = eight / 4 * depth * 4 + eight % 4;
   vec4 low0 = vec4(0.0);
   vec4 high0 = vec4(0.0);
   int row0 = min(0, row_count - 1) * depth / 4;
-  for (int k = lane / 8; k < depth / 4; k += 64) {
+  for (int k = lane / 4; k < depth / 4; k += 64) {
     vec4 low_weight0, high_weight0;
     weight_at8(weights + (4 * k + 0) * 4, low_weight0, high_weight0);
     vec4 low_weight1, high_weight1;
@@ -37,22 +35,18 @@ void main() {
   partial[2 * lane + 1] = high0;
   barrier();
   {
-    // All add up two, then the first 16 what that leaves.
-    vec4 sum = partial[lane] + partial[lane + 512];
+    // All add up two, then the first 8 what that leaves.
+    vec4 sum = partial[lane] + partial[lane + 256];
     partial[lane] = sum;
     barrier();
     int column = 32 * tile + lane * 4;
-    if (lane < 16) {
-      for (int p = 1; p < 32; p++) sum += partial[lane + 16 * p];
+    if (lane < 8) {
+      for (int p = 1; p < 32; p++) sum += partial[lane + 8 * p];
     }
-    partial[lane] = sum;
-    barrier();
-    vec4 other = partial[min(lane + 8, 511)];
     if (lane < 8 && inside && 0 < row_count) {
       for (int c = 0; c < min(4, columns - column); c++) {
         int i = 0 * columns + column + c;
         float value = finish(sum[c] + (has_bias != 0 ? bias_at(column + c) : 0.0), i);
-        value *= other[c] + (has_bias != 0 ? bias_at(columns + column + c) : 0.0);
         y_put(i, value);
       }
     }
