@@ -96,7 +96,13 @@ def language_rates(bundle: Bundle, times: int) -> dict[str, dict[str, Any]]:
 def reply(bundle: Bundle, path: Path) -> dict[str, Any]:
     """What spirloom-llm tells of a reply; its models have a token for each letter."""
     printed = bundle.run(
-        "spirloom-llm", path, "--prompt", "a" * PROMPT_TOKENS, "--tokens", str(REPLY_TOKENS), "--json"
+        "spirloom-llm",
+        path,
+        "--prompt",
+        "a" * PROMPT_TOKENS,
+        "--tokens",
+        str(REPLY_TOKENS),
+        "--json",
     )
     found: dict[str, Any] = json.loads(printed)
     return found

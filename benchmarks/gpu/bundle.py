@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import platform
 import shutil
 import subprocess
@@ -104,7 +105,10 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     make_bundle(arguments.build, folder)
     archive = arguments.folder / f"{name}.tar.xz"
-    with tarfile.open(archive, "w:xz", preset=1) as tar:
+    with (
+        lzma.open(archive, "wb", preset=1) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
         tar.add(folder, name)
     print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MiB")
     return 0
