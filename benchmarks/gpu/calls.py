@@ -70,7 +70,7 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
         raise SpecError.at(name.position, f"There is no operator '{name.text}'.")
     op = ops.ops[name.text]
     test = load_case(fields.need("call"), op.args, {kernel.name: kernel for kernel in op.kernels})
-    dtypes, torch = fields.get("dtypes"), fields.get("torch")
+    dtypes, torch = fields.get("dtypes"), fields.scalar("torch")
     wanted: tuple[DType, ...] = FLOATS
     if dtypes is not None:
         wanted = tuple(
@@ -82,7 +82,7 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
         run = next((run for run in runs if run is not None), None)
         if run is None:
             raise SpecError.at(test.position, f"No kernel of {op.name} computes this in {dtype}.")
-        yield _case(group, run, op.name if torch is None else str(torch))
+        yield _case(group, run, op.name if torch is None else torch.text)
 
 
 def _case(group: str, run: Run, torch: str) -> tuple[GpuCall, Case]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from benchmarks.plot import Bars, chart
@@ -28,6 +29,43 @@ arithmetic of f32 in registers, which matrix units exceed; another call by the b
 and results, each once, against a copy of tensors beyond any cache. Which device ran which of the
 operators' tests: [devices](devices.md).
 """
+# What is known of each group, whatever the device; figures of each follow.
+REMARKS = {
+    "products": """
+        Halves are multiplied by cooperative matrices, f32 sums. What is left to NVIDIA's
+        own library there are the matrix instructions of groups of four subgroups, which
+        Vulkan does not offer. Products of f32 are blocks of 64 x 64; where there are few of
+        them (512 x 512, 197 rows) most of the device is idle.
+    """,
+    "rows": """
+        A weight is read once, 16 bytes an invocation. Where columns are few a workgroup for
+        each 32 of them is not enough to have all of memory's loads under way; with 8 rows
+        of halves arithmetic takes longer than loads.
+    """,
+    "memory": """
+        What reads and writes each number once; halves feel the few microseconds at the
+        start and end of a call. Transposes of halves move rows of 64 bytes.
+    """,
+    "attention": """
+        Halves by cooperative matrices, rounded weights of values; f32 in registers. A few
+        hundred keys leave most of the device idle.
+    """,
+    "convolutions": """
+        Implicit products, by matrices in halves; of few input channels the depth runs over
+        rows of the window. Small pictures have few blocks: sums are split within workgroups
+        then.
+    """,
+    "networks": """
+        With one image a network is a chain of calls, none of which fills the device, and
+        each costs at least what a dispatch does. ms is the host's clock, inputs and outputs
+        copied, GPU ms the sum by timestamps, which add about a microsecond to each
+        dispatch; with 32 images the difference is the copy of 19 MB of inputs.
+    """,
+    "language models": """
+        Tokens a second of a prompt of 512, and of 128 more one by one. A step is a chain of
+        small calls: what a dispatch costs at least is a third of it.
+    """,
+}
 CEILINGS = (
     ("write", "memory written", 1e-9, "GB/s"),
     ("read", "memory read", 1e-9, "GB/s"),
@@ -69,11 +107,17 @@ def section(name: str, results: Results) -> str:
         f"## {ceilings['device']}\n\n{ceilings['driver']}, {results['date']}, the least of "
         f"{results['times']} processes; {peer}.\n\n![Share of the ceiling](gpus-{name}.svg)\n",
         ceilings_table(ceilings),
-        *(f"### {group.capitalize()}\n\n{calls_table(results, group)}" for group in groups),
-        f"### Networks\n\n{networks_table(results)}",
-        f"### Language models\n\n{language_table(results)}",
+        *(chapter(group, calls_table(results, group)) for group in groups),
+        chapter("networks", networks_table(results)),
+        chapter("language models", language_table(results)),
     ]
     return "\n".join(parts)
+
+
+def chapter(group: str, figures: str) -> str:
+    """What is known of a group of calls, and its table."""
+    remark = fill(" ".join(REMARKS[group].split()), 100)
+    return f"### {group.capitalize()}\n\n{remark}\n\n{figures}"
 
 
 def ceilings_table(ceilings: Mapping[str, Any]) -> str:
