@@ -56,46 +56,48 @@ void main() {
 
   }
 
-  // Under way while the row is added up.
-  vec4 weight0;
-  vec4 weight1;
-  vec4 weight2;
-  vec4 weight3;
-  vec4 weight4;
-  vec4 weight5;
-  vec4 weight6;
-  vec4 weight7;
+  // Of a few rows under way while these are added up; of many that would take registers from other workgroups.
+  vec4 weight0 = vec4(1.0);
+  vec4 weight1 = vec4(1.0);
+  vec4 weight2 = vec4(1.0);
+  vec4 weight3 = vec4(1.0);
+  vec4 weight4 = vec4(1.0);
+  vec4 weight5 = vec4(1.0);
+  vec4 weight6 = vec4(1.0);
+  vec4 weight7 = vec4(1.0);
+  if (FEW_ROWS && has_weight != 0) {
   if (FOURS_EACH > 0) {
-    weight0 = has_weight != 0 ? weight_at4(min(lane() + 0, fours - 1)) : vec4(1.0);
+    weight0 = weight_at4(min(lane() + 0, fours - 1));
 
   }
   if (FOURS_EACH > 1) {
-    weight1 = has_weight != 0 ? weight_at4(min(lane() + 128, fours - 1)) : vec4(1.0);
+    weight1 = weight_at4(min(lane() + 128, fours - 1));
 
   }
   if (FOURS_EACH > 2) {
-    weight2 = has_weight != 0 ? weight_at4(min(lane() + 256, fours - 1)) : vec4(1.0);
+    weight2 = weight_at4(min(lane() + 256, fours - 1));
 
   }
   if (FOURS_EACH > 3) {
-    weight3 = has_weight != 0 ? weight_at4(min(lane() + 384, fours - 1)) : vec4(1.0);
+    weight3 = weight_at4(min(lane() + 384, fours - 1));
 
   }
   if (FOURS_EACH > 4) {
-    weight4 = has_weight != 0 ? weight_at4(min(lane() + 512, fours - 1)) : vec4(1.0);
+    weight4 = weight_at4(min(lane() + 512, fours - 1));
 
   }
   if (FOURS_EACH > 5) {
-    weight5 = has_weight != 0 ? weight_at4(min(lane() + 640, fours - 1)) : vec4(1.0);
+    weight5 = weight_at4(min(lane() + 640, fours - 1));
 
   }
   if (FOURS_EACH > 6) {
-    weight6 = has_weight != 0 ? weight_at4(min(lane() + 768, fours - 1)) : vec4(1.0);
+    weight6 = weight_at4(min(lane() + 768, fours - 1));
 
   }
   if (FOURS_EACH > 7) {
-    weight7 = has_weight != 0 ? weight_at4(min(lane() + 896, fours - 1)) : vec4(1.0);
+    weight7 = weight_at4(min(lane() + 896, fours - 1));
 
+  }
   }
   float total = 0.0;
   if (FOURS_EACH > 0) {
@@ -201,6 +203,7 @@ void main() {
   if (FOURS_EACH > 0) {
     int at = lane() + 0;
     vec4 y = v0 * scale * weight0;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -208,6 +211,7 @@ void main() {
   if (FOURS_EACH > 1) {
     int at = lane() + 128;
     vec4 y = v1 * scale * weight1;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -215,6 +219,7 @@ void main() {
   if (FOURS_EACH > 2) {
     int at = lane() + 256;
     vec4 y = v2 * scale * weight2;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -222,6 +227,7 @@ void main() {
   if (FOURS_EACH > 3) {
     int at = lane() + 384;
     vec4 y = v3 * scale * weight3;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -229,6 +235,7 @@ void main() {
   if (FOURS_EACH > 4) {
     int at = lane() + 512;
     vec4 y = v4 * scale * weight4;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -236,6 +243,7 @@ void main() {
   if (FOURS_EACH > 5) {
     int at = lane() + 640;
     vec4 y = v5 * scale * weight5;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -243,6 +251,7 @@ void main() {
   if (FOURS_EACH > 6) {
     int at = lane() + 768;
     vec4 y = v6 * scale * weight6;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
@@ -250,6 +259,7 @@ void main() {
   if (FOURS_EACH > 7) {
     int at = lane() + 896;
     vec4 y = v7 * scale * weight7;
+    if (!FEW_ROWS && has_weight != 0) y *= weight_at4(min(at, fours - 1));
     if (has_bias != 0) y += bias_at4(min(at, fours - 1));
     if (at < fours) y_put4(begin + at, y);
 
