@@ -137,7 +137,8 @@ def _parts(
     size = (seen + parts - 1).div(parts, rounding_mode="floor").clamp_min(16)
     found = []
     for part in range(parts):
-        own = scores.where(rank.div(size, rounding_mode="floor") == part, -torch.inf)
+        others = rank.div(size, rounding_mode="floor") != part
+        own = scores.masked_fill(others, -torch.inf)
         top = own.amax(-1)
         weights = (own - top.nan_to_num(neginf=0.0)[..., None]).exp()
         found.append((weights @ v, top, weights.sum(-1)))
