@@ -63,7 +63,9 @@ def select_named(
     errors.raise_any()
     for op in library.ops.values():
         if op.fused_from and len(named.intersection(op.fused_from)) >= op.fused_least:
-            selection.add(op, _like_parts(library, op, selection))
+            variants = _like_parts(library, op, selection)
+            if variants:  # parts of one type and storage may be too few
+                selection.add(op, variants)
 
 
 def _select(library: Library, entry: Entry, limit: Filter, selection: Selection) -> Iterator[Op]:
