@@ -95,12 +95,12 @@ void main() {
   int row = workgroup_number();
   int first = min(row, rows - 1) * count;
   Found best = Found(-INF, lane());
-  // Four loads under way together, beyond the end the last again.
+  // Four loads under way together.
   for (int i = lane(); i < count; i += 4 * LANES) {
     vec4 four;
     for (int c = 0; c < 4; c++) four[c] = score(first + min(i + c * LANES, count - 1));
     for (int c = 0; c < 4; c++) {
-      if (four[c] > best.v) best = Found(four[c], min(i + c * LANES, count - 1));
+      if (i + c * LANES < count && four[c] > best.v) best = Found(four[c], i + c * LANES);
     }
   }
   float each_has = -greatest_of(-best.v);
