@@ -1,8 +1,8 @@
 // Runs the cases of a pack: of every variant of a library's operators against its reference, where
 // `spirloom cases` made it, or of whole graphs. Each becomes a test of its own, so --gtest_filter
 // and sharding work on them; an operator's becomes two: "Op" with the validation layers on,
-// "Guarded" with guard bytes around every tensor. SPIRLOOM_CASE_SHARDS=N leaves one "Op" in N of each
-// variant's, at least one, and others each day; SPIRLOOM_CASE_SHARD=K says which.
+// "Guarded" with guard bytes around every tensor. SPIRLOOM_CASE_SHARDS=N leaves one "Op" in N of
+// each variant's, at least one, and others each day; SPIRLOOM_CASE_SHARD=K says which.
 // SPIRLOOM_GUARDED_SHARDS and SPIRLOOM_GUARDED_SHARD do so for "Guarded", of all cases together.
 //
 //   op_tests [CASES.slcases] [--gtest_filter=Op.conv2d*]
