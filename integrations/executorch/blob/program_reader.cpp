@@ -271,8 +271,8 @@ Result<Program> ReadProgram(const BlobParts& parts, const NamedData& named_data)
   if (TextOf(graph.version()) != kDelegateVersion) {
     return Error(StatusCode::kUnsupported,
                  {"Version ", Quote(TextOf(graph.version())),
-                  " of the delegate's graph differs from the one that is known ('", kDelegateVersion,
-                  "'). Export the program with ExecuTorch 1.5."});
+                  " of the delegate's graph differs from the one that is known ('",
+                  kDelegateVersion, "'). Export the program with ExecuTorch 1.5."});
   }
   if (CountOf(graph.shaders()) > 0) {
     return Error(StatusCode::kUnsupported, {"The delegate brings shaders of its own."});
