@@ -19,7 +19,9 @@ from spirloom.ir import Array, DType
 from spirloom.ops import OpLibrary
 from spirloom.weight_numbers import Numbers
 
-PROMPT, REPLY = 512, 128
+from examples.story.tokenizer import byte_symbols
+
+PROMPT = 512
 GROUP = 32
 # Odd, so that no two neighbouring rows are the same; small, so that an archive finds it again.
 PERIOD = 65521
@@ -134,10 +136,7 @@ def _repeated(period: Array, name: str, shape: tuple[int, ...]) -> Array:
 def _tokenizer(size: int) -> dict[str, Any]:
     """A tokenizer.json that makes a token of each byte, and knows names of the others."""
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    names = [chr(number) for number in visible]
-    names += [chr(256 + number) for number in range(256 - len(names))]
-    names += [f"<{number}>" for number in range(256, size)]
+    names = [*byte_symbols(), *(f"<{number}>" for number in range(256, size))]
     vocabulary = {name: number for number, name in enumerate(names)}
     return {
         "version": "1.0",
