@@ -110,6 +110,8 @@ class Capability(StrEnum):
     SUBGROUP_SHUFFLE = "subgroup_shuffle"
     INTEGER_DOT_PRODUCT = "integer_dot_product"
     COOPERATIVE_MATRIX = "cooperative_matrix"
+    SHARED_MEMORY_32K = "shared_memory_32k"
+    SHARED_MEMORY_48K = "shared_memory_48k"
 
     @property
     def extensions(self) -> tuple[str, ...]:
@@ -168,10 +170,13 @@ _EXTENSIONS: dict[Capability, tuple[str, ...]] = {
         "GL_KHR_memory_scope_semantics",
         "GL_NV_cooperative_matrix",  # rewritten to KHR's by the compiler
     ),
+    Capability.SHARED_MEMORY_32K: (),
+    Capability.SHARED_MEMORY_48K: (),
 }
 
-# Written into every shader: texelFetch without samplers, and `#line N "file"`.
+# Written into every shader: `[[unroll]]`, texelFetch without samplers, and `#line N "file"`.
 COMMON_EXTENSIONS = (
+    "GL_EXT_control_flow_attributes",
     "GL_EXT_samplerless_texture_functions",
     "GL_GOOGLE_cpp_style_line_directive",
 )

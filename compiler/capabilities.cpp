@@ -32,8 +32,24 @@ uint64_t WithImpliedNeeds(uint64_t needs) {
   constexpr uint64_t kSubgroup =
       CapabilityBit(Capability::kSubgroupVote) | CapabilityBit(Capability::kSubgroupArithmetic) |
       CapabilityBit(Capability::kSubgroupBallot) | CapabilityBit(Capability::kSubgroupShuffle);
+  constexpr uint64_t kShared =
+      CapabilityBit(Capability::kCooperativeMatrix) | CapabilityBit(Capability::kSharedMemory48k);
   if ((needs & kSubgroup) != 0) needs |= CapabilityBit(Capability::kSubgroupBasic);
+  if ((needs & kShared) != 0) needs |= CapabilityBit(Capability::kSharedMemory32k);
   return needs;
+}
+
+uint32_t SharedBytesOf(uint64_t needs) {
+  needs = WithImpliedNeeds(needs);
+  if ((needs & CapabilityBit(Capability::kSharedMemory48k)) != 0) return pack::kSharedBytes48k;
+  if ((needs & CapabilityBit(Capability::kSharedMemory32k)) != 0) return pack::kSharedBytes32k;
+  return pack::kPromisedSharedBytes;
+}
+
+uint64_t NeedOfSharedBytes(uint64_t bytes) {
+  if (bytes <= pack::kPromisedSharedBytes) return 0;
+  return CapabilityBit(bytes <= pack::kSharedBytes32k ? Capability::kSharedMemory32k
+                                                      : Capability::kSharedMemory48k);
 }
 
 CapabilityNeed NeedOfSpirvCapability(uint32_t capability) {

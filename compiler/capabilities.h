@@ -19,8 +19,14 @@ std::optional<pack::Capability> ParseNeed(std::string_view name);
 // e.g. "storage_buffer_16bit, shader_int8"; "nothing" when `needs` (bit i: Capability i) is 0.
 std::string NeedNames(uint64_t needs);
 
-// `needs` with what it implies: every subgroup operation implies subgroup_basic.
+// `needs` with what it implies: every subgroup operation implies subgroup_basic, matrices and 48
+// KiB of shared memory imply 32.
 uint64_t WithImpliedNeeds(uint64_t needs);
+
+// The bytes of shared memory that a device with `needs` has for a workgroup.
+uint32_t SharedBytesOf(uint64_t needs);
+// The need for so many, 0 where Vulkan promises them; what no need stands for has the largest one.
+uint64_t NeedOfSharedBytes(uint64_t bytes);
 
 // What a SPIR-V capability asks of a device: nothing beyond Vulkan 1.1 (`needs` is 0), the given
 // need, or, when `known` is false, something no need stands for.

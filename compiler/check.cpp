@@ -11,7 +11,8 @@
 namespace spirloom::compiler {
 namespace {
 
-constexpr uint64_t kPromisedSharedBytes = 16384;  // by Vulkan, on every device
+constexpr uint64_t kSharedMemory = pack::CapabilityBit(pack::Capability::kSharedMemory32k) |
+                                   pack::CapabilityBit(pack::Capability::kSharedMemory48k);
 
 std::string Quoted(const std::string& name) { return "'" + name + "'"; }
 
@@ -224,18 +225,19 @@ void Checker::CheckWorkgroup() {
 }
 
 void Checker::CheckShared() {
-  const bool matrices =
-      (variant_.needs & pack::CapabilityBit(pack::Capability::kCooperativeMatrix)) != 0;
-  const uint64_t limit = matrices ? pack::kMatrixSharedBytes : kPromisedSharedBytes;
-  if (optimized_.shared_bytes <= limit) return;
-  Fail(variant_.at, "The shader's shared variables take " +
-                        std::to_string(optimized_.shared_bytes) + " bytes; " +
-                        (matrices ? "cooperative_matrix" : "Vulkan") + " promises " +
-                        std::to_string(limit) + ". Make its tiles smaller.");
+  const uint64_t bytes = optimized_.shared_bytes;
+  const uint64_t limit = SharedBytesOf(variant_.needs);
+  if (bytes <= limit) return;
+  std::string message = "The shader's shared variables take " + std::to_string(bytes) + " bytes; ";
+  message += (limit > pack::kPromisedSharedBytes ? "what it needs" : "Vulkan");
+  message += " promises " + std::to_string(limit) + ". Make its tiles smaller";
+  if (bytes <= pack::kSharedBytes48k)
+    message += " or add to `needs`: " + NeedNames(NeedOfSharedBytes(bytes));
+  Fail(variant_.at, std::move(message) + ".");
 }
 
 void Checker::CheckNeeds() {
-  uint64_t needed = 0;
+  uint64_t needed = NeedOfSharedBytes(optimized_.shared_bytes);
   for (const uint32_t capability : optimized_.capabilities) {
     const CapabilityNeed need = NeedOfSpirvCapability(capability);
     needed |= need.needs;
@@ -243,7 +245,8 @@ void Checker::CheckNeeds() {
     Fail(variant_.at, "The shader needs the SPIR-V capability " + SpirvCapabilityName(capability) +
                           ", which no name of `needs` stands for. Write it without.");
   }
-  const uint64_t missing = needed & ~WithImpliedNeeds(variant_.needs);
+  // CheckShared() has told of missing memory.
+  const uint64_t missing = needed & ~WithImpliedNeeds(variant_.needs) & ~kSharedMemory;
   const uint64_t unused = variant_.needs & ~WithImpliedNeeds(needed);
   if ((missing | unused) == 0) return;
   std::string message = "The spec needs " + NeedNames(variant_.needs) + "; the shader needs " +

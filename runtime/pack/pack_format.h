@@ -73,14 +73,19 @@ enum class Capability : uint8_t {
   kSubgroupShuffle = 10,
   kIntegerDotProduct = 11,
   kCooperativeMatrix = 12,
+  kSharedMemory32k = 13,
+  kSharedMemory48k = 14,
 };
 
 // What kCooperativeMatrix stands for: products of matrices of 16 x 16 f16, added up in f32, by a
-// subgroup of as many lanes as here, which all of a workgroup's are full of; and that much memory
-// for a workgroup.
+// subgroup of as many lanes as here, which all of a workgroup's are full of; and kSharedMemory32k.
 inline constexpr uint32_t kMatrixSide = 16;
 inline constexpr uint32_t kMatrixSubgroupSize = 32;
-inline constexpr uint32_t kMatrixSharedBytes = 32768;
+
+// Memory of a workgroup, in bytes: what Vulkan promises, and what kSharedMemory32k and 48k do.
+inline constexpr uint32_t kPromisedSharedBytes = 16384;
+inline constexpr uint32_t kSharedBytes32k = 32768;
+inline constexpr uint32_t kSharedBytes48k = 49152;
 
 // How a module is stored.
 enum class Codec : uint32_t {

@@ -41,7 +41,7 @@ bool TakesMatrixKernels(std::span<const CooperativeMatrixShape> shapes,
                         const VkPhysicalDeviceLimits& limits,
                         const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups) {
   return std::ranges::any_of(shapes, IsOurs) &&
-         limits.maxComputeSharedMemorySize >= pack::kMatrixSharedBytes &&
+         limits.maxComputeSharedMemorySize >= pack::kSharedBytes32k &&
          subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
          subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
          (subgroups.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;

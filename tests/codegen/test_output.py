@@ -106,6 +106,7 @@ def test_header_of_a_shader(project: Project) -> None:
     text = (generate(project) / "glsl/add_f16_buffer.glsl").read_text()
     assert text.startswith(
         "#version 450\n"
+        "#extension GL_EXT_control_flow_attributes : require\n"
         "#extension GL_EXT_samplerless_texture_functions : require\n"
         "#extension GL_EXT_shader_16bit_storage : require\n"
         "#extension GL_GOOGLE_cpp_style_line_directive : require\n"

@@ -183,7 +183,8 @@ MISTAKES = [
         "Capability 'fp16' is not one of: "
         "storage_buffer_16bit, storage_buffer_8bit, shader_float16, shader_int8, shader_int16, "
         "shader_int64, subgroup_basic, subgroup_vote, subgroup_arithmetic, subgroup_ballot, "
-        "subgroup_shuffle, integer_dot_product, cooperative_matrix.",
+        "subgroup_shuffle, integer_dot_product, cooperative_matrix, shared_memory_32k, "
+        "shared_memory_48k.",
     ),
     (
         "{alpha: alpha}",

@@ -184,13 +184,37 @@ TEST_F(CheckTest, WorkgroupThatDiffers) {
               HasSubstr("The shader's workgroup size [64, 1, 1] cannot be specialised"));
 }
 
+// So many floats that a workgroup shares.
+GlslParts SharedWords(int count) {
+  GlslParts parts;
+  parts.functions = "shared float words[" + std::to_string(count) + "];\n";
+  parts.body = "words[i] = x_data[i]; y_data[i] = words[i + 1] * SCALE;";
+  return parts;
+}
+
 TEST_F(CheckTest, SharedMemoryBeyondWhatIsPromised) {
   GlslParts parts;
   parts.functions = "struct Part { vec3 v; int n; };\nshared Part parts[1025];\n";
   parts.body = "parts[i].n = i; y_data[i] = x_data[parts[i + 1].n] * SCALE;";
   EXPECT_EQ(ErrorOf(parts),
             "op_specs/scale_f32_buffer.yaml:1:3: error: The shader's shared variables take 16400 "
-            "bytes; Vulkan promises 16384. Make its tiles smaller.   (scale_f32_buffer)\n");
+            "bytes; Vulkan promises 16384. Make its tiles smaller or add to `needs`: "
+            "shared_memory_32k.   (scale_f32_buffer)\n");
+}
+
+TEST_F(CheckTest, SharedMemoryBeyondWhatIsNeeded) {
+  const nlohmann::json needs = {{"needs", {"shared_memory_32k"}}};
+  AddVariant("scale_f32_buffer", SharedWords(8192).Text()).merge_patch(needs);
+  const Result<CompileReport> report = Compile();
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  EXPECT_THAT(ErrorOf(needs, SharedWords(8193)),
+              HasSubstr("take 32772 bytes; what it needs promises 32768. Make its tiles smaller or "
+                        "add to `needs`: shared_memory_48k."));
+  EXPECT_THAT(ErrorOf({{"needs", {"shared_memory_48k"}}}, SharedWords(12289)),
+              HasSubstr("take 49156 bytes; what it needs promises 49152. Make its tiles smaller."));
+  EXPECT_THAT(ErrorOf(needs, SharedWords(4096)),
+              HasSubstr("The spec needs shared_memory_32k; the shader needs nothing. Remove from "
+                        "`needs`: shared_memory_32k."));
 }
 
 TEST_F(CheckTest, CapabilitiesThatDiffer) {

@@ -1,4 +1,5 @@
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_spirv_intrinsics : require
