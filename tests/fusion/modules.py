@@ -216,6 +216,19 @@ CASES = {
         "aten.add.Tensor",
         shape=(3, 9, 12),
     ),
+    "residual_viewed": Case(
+        "fuse-residuals",
+        lambda: Residual(
+            nn.Identity(),
+            nn.Sequential(
+                Calls(lambda x: x.reshape(27, 12)),
+                nn.Linear(12, 12),
+                Calls(lambda x: x.reshape(3, 9, 12)),
+            ),
+        ),
+        "aten.add.Tensor",
+        shape=(3, 9, 12),
+    ),
     "chain": Case(
         "fuse-chains",
         lambda: Parallel(

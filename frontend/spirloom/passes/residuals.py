@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
+from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.rewrite import ADD, Matcher, fused, replace_nodes
 
 _FINISH = ("activation", "act_min", "act_max")  # what an add and a layer do to their result
+_VIEW = "aten.view"
 
 
 def fuse_residuals(graph: Graph, library: OpLibrary) -> None:
     """add(convolution(…), x) of one shape becomes one call, and so for every op with an `addend`.
 
-    It takes the place of the sum, where both summands are there.
+    It takes the place of the sum, where both summands are there. A sum with a view of what a layer
+    gives is a view of the sum.
     """
+    _move_views_behind_sums(graph, library)
     matcher = Matcher(graph)
     order = {node: number for number, node in enumerate(graph.nodes)}
     replacements: dict[Node, Node | None] = {}
@@ -39,14 +43,57 @@ def fuse_residuals(graph: Graph, library: OpLibrary) -> None:
     replace_nodes(graph, replacements)
 
 
+def _move_views_behind_sums(graph: Graph, library: OpLibrary) -> None:
+    """add(view(layer), x) becomes view(add(layer, view(x))), where the layer could take the sum."""
+    if not library.has(_VIEW):
+        return
+    matcher = Matcher(graph)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        nodes += (_viewed_sum(library, matcher, node) if node.op == ADD else None) or [node]
+    graph.nodes = nodes
+    remove_dead_nodes(graph)
+
+
+def _viewed_sum(library: OpLibrary, matcher: Matcher, add: Node) -> list[Node] | None:
+    """The view of the other summand, the sum, and the view of that."""
+    total = add.outputs[0]
+    for value, other in (add.args[:2], add.args[1::-1]):
+        view = matcher.inner(value, _VIEW)
+        layer = matcher.inner(view.args[0]) if view is not None else None
+        if layer is None or not isinstance(other, Tensor) or other.shape != total.shape:
+            continue
+        result = layer.outputs[0]
+        if result.size != total.size or not _has_room(library, layer):
+            continue
+        summand, inner = (
+            Tensor(f"{total.name}.{part}", total.dtype, result.shape)
+            for part in ("addend", "layer")
+        )
+        operands = {"x": other, "size": result.shape}
+        operands_after = {"x": inner, "size": total.shape}
+        args = library.with_args(add, a=result, b=summand)
+        return [
+            Node(_VIEW, library.complete(_VIEW, operands), (summand,), add.name),
+            Node(ADD, args, (inner,), add.name),
+            Node(_VIEW, library.complete(_VIEW, operands_after), (total,), add.name),
+        ]
+    return None
+
+
 def _takes(library: OpLibrary, layer: Node, add: Node, other: ArgValue) -> bool:
     """Whether the op can add what the sum adds to its result."""
-    if not library.has_arg(layer.op, "addend") or library.arg(layer, "addend") is not None:
+    if not _has_room(library, layer):
         return False
     result, total = layer.outputs[0], add.outputs[0]
     if library.arg(layer, "activation") or result.dtype not in (DType.F32, DType.F16):
         return False
     return isinstance(other, Tensor) and other.shape == result.shape == total.shape
+
+
+def _has_room(library: OpLibrary, layer: Node) -> bool:
+    """Whether the op has an addend, and the call none."""
+    return library.has_arg(layer.op, "addend") and library.arg(layer, "addend") is None
 
 
 def split_residual(library: OpLibrary, node: Node) -> list[Node]:
