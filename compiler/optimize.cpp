@@ -23,6 +23,7 @@ struct Pass {
 // Loops that ask for it are unrolled by drivers.
 constexpr Pass kPasses[] = {
     {"--strip-debug", false, /*strips=*/true},
+    {"--remove-duplicates"},
     {"--merge-return"},
     {"--inline-entry-points-exhaustive"},
     {"--eliminate-dead-functions"},

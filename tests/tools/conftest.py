@@ -39,6 +39,13 @@ def packs(request: pytest.FixtureRequest) -> Packs:
     return Packs(*paths)
 
 
+@pytest.fixture(scope="session")
+def division_pack(request: pytest.FixtureRequest) -> Path:
+    """A library with test.quotient: divide() of lib/prelude, element by element."""
+    folder: Path = request.config.getoption("--pack-dir")
+    return folder / "test_division/shaders.slpack"
+
+
 @pytest.fixture
 def relu_model(tmp_path: Path) -> ReluModel:
     """y = relu(x) of f32[5], for x = -2 .. 2."""
