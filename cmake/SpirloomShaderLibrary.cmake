@@ -20,6 +20,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 #   [STORAGES storage...]      only kernels with these storages
 #   [SPEC_DIRS dir...]         folders of operator specs (*.yaml); SPIRLOOM_SPEC_DIR unless given
 #   [TEMPLATE_DIRS dir...]     folders of templates, searched before Spirloom's; the last one first
+#   [TEST_KERNELS]             only ops that have kernels which are `for_tests`, with these
 #   [OVERRIDE]                 its ops replace those of the same name in other libraries
 #   [COMPRESS]                 compress the modules; programs decompress those they come to use
 #   [PACK_ONLY]                make the file alone, for programs that open it as they run
@@ -32,7 +33,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 # spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/selective-builds.md says
 # what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPRESS;OVERRIDE;PACK_ONLY" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPRESS;OVERRIDE;PACK_ONLY;TEST_KERNELS" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"
     "OPS;OPS_YAML;MODELS;DTYPES;STORAGES;SPEC_DIRS;TEMPLATE_DIRS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "spirloom_add_shader_library(${name}): unexpected arguments: "
@@ -67,6 +68,10 @@ function(spirloom_add_shader_library name)
   set(codegen "${SPIRLOOM_PYTHON}" -m codegen)
   _spirloom_shader_inputs(inputs flags "${arg_SPEC_DIRS}" "${arg_TEMPLATE_DIRS}")
   list(APPEND flags --root "${PROJECT_SOURCE_DIR}")
+  set(test_kernels "")
+  if(arg_TEST_KERNELS)
+    set(test_kernels --test-kernels)
+  endif()
   if(arg_OPS OR arg_OPS_YAML OR arg_MODELS OR arg_DTYPES OR arg_STORAGES)
     _spirloom_select(${name} "${out}/selection.json" "${flags}" "${arg_SELECTOR_PREFIX}"
       "${arg_OPS}" "${arg_OPS_YAML}" "${arg_MODELS}" "${arg_DTYPES}" "${arg_STORAGES}")
@@ -78,7 +83,7 @@ function(spirloom_add_shader_library name)
     OUTPUT "${out}/manifest.json" "${out}/registry.bin" "${out}/executorch.bin"
     BYPRODUCTS "${out}/glsl.digest" "${out}/operators.json"
     COMMAND ${codegen} generate ${flags} --out "${out}" --library "${arg_LIBRARY}"
-            ${override} --depfile "${out}/codegen.d" --state "${out}/codegen.state"
+            ${override} ${test_kernels} --depfile "${out}/codegen.d" --state "${out}/codegen.state"
     DEPENDS ${inputs}
     DEPFILE "${out}/codegen.d"
     WORKING_DIRECTORY "${SPIRLOOM_ROOT}"

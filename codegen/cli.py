@@ -86,6 +86,11 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--selection", type=Path, metavar="FILE", help="only what this file of `select` keeps"
     )
+    parser.add_argument(
+        "--test-kernels",
+        action="store_true",
+        help="only the ops that have kernels which are `for_tests`, with these",
+    )
     parser.set_defaults(run=_generate)
 
 
@@ -125,6 +130,7 @@ def _generate(options: argparse.Namespace) -> int:
             options.root,
             options.selection,
             options.state,
+            options.test_kernels,
         )
     )
     return 0
@@ -132,6 +138,7 @@ def _generate(options: argparse.Namespace) -> int:
 
 def _select(options: argparse.Namespace) -> int:
     from codegen.depfile import write_depfile
+    from codegen.for_tests import without_test_kernels
     from codegen.library import load_library
     from codegen.select.report import summary, yaml_text
     from codegen.select.select import Selectors, select
@@ -146,7 +153,8 @@ def _select(options: argparse.Namespace) -> int:
         tuple(options.storages),
         options.prefix,
     )
-    library = load_library(options.spec_dir, options.template_dir, options.root)
+    whole = load_library(options.spec_dir, options.template_dir, options.root)
+    library = without_test_kernels(whole)
     selection = select(library, selectors, options.import_model)
     if options.out is None:
         print(yaml_text(library, selection), end="")
@@ -167,6 +175,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _index(options: argparse.Namespace) -> int:
+    from codegen.for_tests import without_test_kernels
     from codegen.index import index_text
     from codegen.library import load_library
     from codegen.op_table import op_table_text
@@ -175,6 +184,6 @@ def _index(options: argparse.Namespace) -> int:
     library = load_library(options.spec_dir, options.template_dir, options.root)
     Output(options.out.parent).write(options.out.name, index_text(library))
     if options.operators is not None:
-        text = op_table_text(library)
+        text = op_table_text(without_test_kernels(library))
         Output(options.operators.parent).write(options.operators.name, text)
     return 0

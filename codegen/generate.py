@@ -8,6 +8,7 @@ from pathlib import Path
 from codegen.catalog import ONNX_OPERATORS, catalogue_text
 from codegen.depfile import write_depfile
 from codegen.errors import ErrorList
+from codegen.for_tests import ops_with_test_kernels, without_test_kernels
 from codegen.incremental import regenerate, save
 from codegen.library import load_library, open_templates
 from codegen.loader import Library
@@ -32,11 +33,13 @@ def generate(request: Request) -> list[str]:
 def _generate(request: Request) -> list[str]:
     started = time.time_ns()
     library = load_library(request.spec_dirs, request.template_dirs, request.root)
-    if request.selection is None:
-        shaders = render_all(library)
+    if request.test_kernels:
+        library = ops_with_test_kernels(library)
     else:
+        library = without_test_kernels(library)
+    if request.selection is not None:
         library = reduced(library, read_selection(request.selection, library))
-        shaders = render_all(library, whole=False)
+    shaders = render_all(library, whole=request.selection is None)
     registry = registry_bytes(library, request.library, overrides=request.overrides)
     output = Output(request.out)
     for shader in shaders:

@@ -56,9 +56,11 @@ _SIDECAR_KEYS = (
     "joined_at",
     "needs",
     "portable",
+    "for_tests",
 )
 _KEYS = ("name", "template", "extends", *_SIDECAR_KEYS)
 _ONE = Literal(Kind.INT, 1)
+_NEVER = Literal(Kind.BOOL, False)
 
 
 def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templates) -> Kernel:
@@ -87,11 +89,13 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
     launched = _with_values(_device_scope(dispatch), constants)
     push = tuple(_push(fields, launched, signature, axes))
     repeat = _optional(fields, "repeat", scope, Kind.INT)
+    for_tests = fields.flag("for_tests", False)
+    prefer = _optional(fields, "prefer", _device_scope(scope), Kind.BOOL)
     return Kernel(
         name=check_name(name, "Kernel name", lower=True),
         template=template.text,
         when=_optional(fields, "when", scope, Kind.BOOL),
-        prefer=_optional(fields, "prefer", _device_scope(scope), Kind.BOOL),
+        prefer=_NEVER if for_tests else prefer,
         axes=axes.axes,
         where=axes.where,
         inserted=axes.inserted,
@@ -106,6 +110,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         joined_at=_optional(fields, "joined_at", dispatch, Kind.INT),
         needs=frozenset(as_word(item, Capability, "Capability") for item in fields.items("needs")),
         portable=fields.flag("portable", True),
+        for_tests=for_tests,
         position=name.position if own.get("name") else own.node.position,
     )
 

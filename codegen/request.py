@@ -19,3 +19,4 @@ class Request:
     root: Path
     selection: Path | None = None  # of `select`; None: everything
     state: Path | None = None  # where a run leaves what the next one may use
+    test_kernels: bool = False  # the ops that have kernels for tests, with these, and no others

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from codegen.expr import operations
 from codegen.expr.types import Operation
+from codegen.for_tests import without_test_kernels
 from codegen.library import load_library
 from codegen.op import Op
 
@@ -88,7 +89,8 @@ def main() -> None:
     parser.add_argument("--template-dir", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    store(load_library([arguments.spec_dir], [arguments.template_dir]).ops, arguments.out)
+    library = load_library([arguments.spec_dir], [arguments.template_dir])
+    store(without_test_kernels(library).ops, arguments.out)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@
 #include "tools/ceilings/ceilings.h"
 
 namespace spirloom {
+
+const ShaderLibrary& TestKernels();
+
 namespace bench {
 namespace {
 
@@ -47,7 +50,7 @@ Status Time(const Runtime& runtime, const schema::Case& test, Current& current,
 Status RunAll(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(const testing::CaseFile file, testing::CaseFile::Open(path));
   RuntimeOptions options;
-  options.libraries = {&AllShaders(), &CeilingProbes()};
+  options.libraries = {&AllShaders(), &TestKernels(), &CeilingProbes()};
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(options));
   benchmark::AddCustomContext("device", runtime.device().name);
   benchmark::AddCustomContext("driver", runtime.device().driver);

@@ -115,6 +115,7 @@ class Kernel:
     joined_at: Expr | None
     needs: frozenset[Capability]
     portable: bool
+    for_tests: bool  # never preferred, and in no library but that of tests
     position: Position
     index: int = 0  # in its library
 

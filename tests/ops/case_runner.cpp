@@ -73,9 +73,12 @@ Status RunModel(const Runtime& runtime, const schema::Case& test) {
 
 }  // namespace
 
-CaseRunner::CaseRunner(Runtime runtime, pack::ShaderPack pack) : runtime_(std::move(runtime)) {
-  for (const pack::VariantRow& row : pack.variants()) {
-    needs_.emplace(std::string(pack.Name(row)), row.needs);
+CaseRunner::CaseRunner(Runtime runtime, const ops::OpIndex& index) : runtime_(std::move(runtime)) {
+  for (const ops::LoadedLibrary& loaded : index.libraries()) {
+    if (&loaded != &index.libraries().front() && !loaded.overrides()) continue;
+    for (const pack::VariantRow& row : loaded.pack.variants()) {
+      needs_.emplace(std::string(loaded.pack.Name(row)), row.needs);
+    }
   }
 }
 
@@ -84,9 +87,8 @@ Result<CaseRunner> CaseRunner::Create(const std::vector<const ShaderLibrary*>& l
   options.libraries = libraries;
   options.validation = true;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
-  SPIRLOOM_TRY_ASSIGN(pack::ShaderPack pack,
-                      pack::ShaderPack::Open(libraries.front()->pack, pack::PackCheck::kContent));
-  return CaseRunner(std::move(runtime), std::move(pack));
+  SPIRLOOM_TRY_ASSIGN(const ops::OpIndex index, ops::OpIndex::Create(libraries));
+  return CaseRunner(std::move(runtime), index);
 }
 
 std::string CaseRunner::ReasonToSkip(const schema::Case& test) const {

@@ -10,14 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/pack/shader_pack.h"
+#include "runtime/ops/op_index.h"
 #include "schema/cases_generated.h"
 #include "spirloom/runtime.h"
 #include "spirloom/status.h"
 
 namespace spirloom::testing {
 
-// Owns one Runtime over some libraries with validation on. The first library is the one under test.
+// Owns one Runtime over some libraries with validation on. The first library is under test,
+// and those that override it.
 class CaseRunner {
  public:
   // Fails without a device, or without the validation layer.
@@ -37,7 +38,7 @@ class CaseRunner {
   std::set<std::string_view> VariantNames() const;
 
  private:
-  CaseRunner(Runtime runtime, pack::ShaderPack pack);
+  CaseRunner(Runtime runtime, const ops::OpIndex& index);
 
   Runtime runtime_;
   std::map<std::string, uint64_t, std::less<>> needs_;  // variant id -> VariantRow::needs
