@@ -19,7 +19,7 @@ StorageName = Literal["auto", "buffer", "texture3d", "texture2d"]
 class LoadOptions(TypedDict, total=False):
     """All of them may be left out."""
 
-    storage: StorageName  # where tensors live that do not ask for a storage; "auto": by device
+    storage: StorageName  # where tensors live that do not ask for a storage; "auto": a buffer
     profile: bool  # measures each dispatch, for Model.profile()
     kernels: Sequence[str]  # to take wherever they can compute a call, by name
     tune: bool  # measures first which kernels are fastest, which takes seconds, and remembers it

@@ -38,8 +38,8 @@ struct TunedCall {
 class Model;
 
 struct ModelOptions {
-  // The storage of tensors that do not ask for one. kAuto chooses per device (buffer on a CPU
-  // device).
+  // The storage of tensors that do not ask for one. kAuto is kBuffer, on every device and with
+  // `tune`, which chooses kernels and leaves storages as they are.
   Storage storage = Storage::kAuto;
   // Names of kernels (spirloom-ops lists them) to take wherever they can compute a call, instead of
   // what the library prefers on the device: for tests and measurements.

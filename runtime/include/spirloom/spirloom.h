@@ -133,7 +133,7 @@ SPIRLOOM_C_API const char* spirloom_dtype_name(spirloom_dtype dtype);
 // Where tensors live on the device (docs/architecture.md). Inputs and outputs are dense bytes in
 // any of them.
 typedef enum spirloom_storage {
-  SPIRLOOM_STORAGE_AUTO = 0,  // chosen per device
+  SPIRLOOM_STORAGE_AUTO = 0,  // a buffer, where the tensor asks for nothing else
   SPIRLOOM_STORAGE_BUFFER = 1,
   SPIRLOOM_STORAGE_TEXTURE3D = 2,
   SPIRLOOM_STORAGE_TEXTURE2D = 3,
@@ -385,7 +385,8 @@ typedef struct spirloom_model spirloom_model;
 
 typedef struct spirloom_model_options {
   size_t struct_size;
-  // The storage of tensors that do not ask for one.
+  // The storage of tensors that do not ask for one. SPIRLOOM_STORAGE_AUTO is a buffer, on every
+  // device and with `tune`, which chooses kernels and leaves storages as they are.
   spirloom_storage storage;
   // Records GPU timestamps around each dispatch, for spirloom_model_profile().
   bool profile;
