@@ -47,6 +47,11 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--ncnn", action="store_true", help="time ncnn too; takes it from PyPI")
     parser.add_argument("--loaded", action="store_true", help="measure on a busy machine as well")
     parser.add_argument("--quick", action="store_true", help="everything once: that it runs")
+    parser.add_argument(
+        "--tuned",
+        action="store_true",
+        help=f"with {GPU}: time networks also with the kernels that tuning finds",
+    )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=Path, default=ROOT, metavar="DIR",
                         help="write below DIR instead of the repository")  # fmt: skip
@@ -101,7 +106,9 @@ def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
     networks = NETWORKS[:1] if arguments.quick else NETWORKS
     make_bundle(arguments.build.resolve(), folder, networks)
     out = folder / "gpu.json"
-    run([sys.executable, folder / "bench.py", "--out", out, "--times", str(arguments.times)])
+    tuned = ["--tuned"] if arguments.tuned else []
+    times = ["--times", str(arguments.times)]
+    run([sys.executable, folder / "bench.py", "--out", out, *times, *tuned])
     found = json.loads(out.read_text(encoding="utf-8"))
     name = re.sub("[^a-z0-9]+", "-", found["ceilings"]["device"].lower()).strip("-")
     write(arguments.out / "benchmarks" / "results" / f"gpu-{name}.json", out.read_text())

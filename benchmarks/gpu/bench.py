@@ -1,6 +1,8 @@
 """Times what the folder holds on a GPU, beside PyTorch where Python has one with CUDA; writes JSON.
 
-    python3 bench.py --out gpu.json [--device NAME] [--times 3] [--validation] [--without-torch]
+    python3 bench.py --out gpu.json [--device NAME] [--times 3] [--tuned] [--without-torch]
+
+With --tuned, networks also with the kernels that `spirloom-run --tune` finds fastest there.
 
 Needs Python 3.11 and its standard library. Every figure is the least of several processes.
 """
@@ -19,6 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PROMPT_TOKENS, REPLY_TOKENS = 512, 128
+RULE, TUNED = "rule", "tuned"  # names of caches
 RATES = ("prompt_tokens_per_second", "tokens_per_second")
 
 
@@ -70,17 +73,44 @@ def call_times(bundle: Bundle) -> dict[str, dict[str, Any]]:
     }
 
 
-def network_times(bundle: Bundle, profile: bool) -> dict[str, dict[str, Any]]:
-    """By network: the least seconds of a run by the host's clock, or by the GPU's if profiled."""
+def network_times(bundle: Bundle, profile: bool, cache: str) -> dict[str, dict[str, Any]]:
+    """By network: the least seconds of a run by the host's clock, or by the GPU's if profiled.
+
+    Kernels are those that tuning left in the cache of that name; the rule's if it left none.
+    """
     found = {}
-    for path in sorted((HERE / "networks").glob("*.slg")):
+    for path in networks():
         flags = ["--profile"] if profile else []
-        stats = bundle.json_of("spirloom-run", path, "--library", HERE / "probes.slpack",
-                               "--random", "0", "--warmup", "5", "--repeat", "30", *flags,
-                               "--json")  # fmt: skip
+        stats = bundle.json_of("spirloom-run", *network_run(bundle, path, cache), "--warmup", "5",
+                               "--repeat", "30", *flags, "--json")  # fmt: skip
         key = "gpu_min_ms" if profile else "steady_min_ms"
         found[path.stem] = {"seconds": stats[key] / 1e3, "dispatches": stats["dispatches"]}
     return found
+
+
+def networks() -> list[Path]:
+    return sorted((HERE / "networks").glob("*.slg"))
+
+
+def network_run(bundle: Bundle, path: Path, cache: str) -> list[str | Path]:
+    """The arguments that all runs of a network have; what was tuned elsewhere does not count."""
+    library = HERE / "probes.slpack"
+    return [path, "--library", library, "--random", "0", "--cache-dir", bundle.scratch / cache]
+
+
+def tuned_times(bundle: Bundle, times: int) -> dict[str, Any]:
+    """Networks with the kernels found fastest, each call of theirs measured first."""
+    for path in networks():
+        bundle.run("spirloom-run", *network_run(bundle, path, TUNED), "--tune")
+    return both_times(bundle, times, TUNED)
+
+
+def both_times(bundle: Bundle, times: int, cache: str) -> dict[str, Any]:
+    """Of networks, by the host's clock and by the GPU's."""
+    return {
+        "network_times": least([network_times(bundle, False, cache) for _ in range(times)]),
+        "network_gpu_times": least([network_times(bundle, True, cache) for _ in range(times)]),
+    }
 
 
 def language_rates(bundle: Bundle, times: int) -> dict[str, dict[str, Any]]:
@@ -110,7 +140,7 @@ def reply(bundle: Bundle, path: Path) -> dict[str, Any]:
 
 def torch_times(times: int) -> dict[str, Any]:
     """What torch_cuda.py prints, or why it prints nothing."""
-    names = sorted(path.stem for path in (HERE / "networks").glob("*.slg"))
+    names = [path.stem for path in networks()]
     command: list[str | Path] = [
         sys.executable,
         HERE / "torch_cuda.py",
@@ -137,19 +167,21 @@ def least(rounds: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def measure(bundle: Bundle, times: int, with_torch: bool) -> dict[str, Any]:
+def measure(bundle: Bundle, times: int, with_torch: bool, with_tuned: bool) -> dict[str, Any]:
     """All of it, in turns."""
-    return {
+    found = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "times": times,
         "ceilings": ceilings(bundle),
         "calls": json.loads((HERE / "calls.json").read_text(encoding="utf-8")),
         "call_times": least([call_times(bundle) for _ in range(times)]),
-        "network_times": least([network_times(bundle, profile=False) for _ in range(times)]),
-        "network_gpu_times": least([network_times(bundle, profile=True) for _ in range(times)]),
+        **both_times(bundle, times, RULE),
         "language": language_rates(bundle, times),
         "torch": torch_times(times) if with_torch else {"missing": "not asked for"},
     }
+    if with_tuned:
+        found["tuned"] = tuned_times(bundle, times)
+    return found
 
 
 def main() -> int:
@@ -160,10 +192,15 @@ def main() -> int:
         "--times", type=int, default=3, help="processes for each figure (default 3)"
     )
     parser.add_argument("--without-torch", action="store_true")
+    parser.add_argument(
+        "--tuned",
+        action="store_true",
+        help="also time networks with the kernels that tuning finds fastest",
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         bundle = Bundle(arguments.device, Path(scratch))
-        found = measure(bundle, arguments.times, not arguments.without_torch)
+        found = measure(bundle, arguments.times, not arguments.without_torch, arguments.tuned)
     arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"written: {arguments.out}")
     return 0

@@ -20,6 +20,9 @@ INTRODUCTION = """\
     ./dev bundle                       # a folder for another one: Python there, and nothing else
     python3 bench.py --out FILE.json   # there; the file goes to benchmarks/results/gpu-NAME.json
 
+With `--tuned`, `bench.py` and `./dev bench gpu` also time networks with the kernels that tuning
+finds fastest on the device, beside the rule's.
+
 How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
 is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
 the least of several processes; calls are GPU time by timestamps, PyTorch's by events around CUDA
@@ -60,6 +63,10 @@ REMARKS = {
         each costs at least what a dispatch does. ms is the host's clock, inputs and outputs
         copied, GPU ms the sum by timestamps, which add about a microsecond to each
         dispatch; with 32 images the difference is the copy of 19 MB of inputs.
+    """,
+    "tuned networks": """
+        The same with the kernels that `spirloom-run --tune` found fastest for each call,
+        measured by itself, beside those that the operators' rules choose.
     """,
     "language models": """
         Tokens a second of a prompt of 512, and of 128 more one by one. A step is a chain of
@@ -109,6 +116,7 @@ def section(name: str, results: Results) -> str:
         ceilings_table(ceilings),
         *(chapter(group, calls_table(results, group)) for group in groups),
         chapter("networks", networks_table(results)),
+        *([chapter("tuned networks", tuned_table(results))] if "tuned" in results else []),
         chapter("language models", language_table(results)),
     ]
     return "\n".join(parts)
@@ -196,6 +204,22 @@ def networks_table(results: Results) -> str:
             "" if peer is None else milliseconds(peer),
             "" if peer is None else times(peer / found["seconds"]),
         ))  # fmt: skip
+    return table(titles, rows)
+
+
+def tuned_table(results: Results) -> str:
+    """A row for each network: by the rule, and tuned."""
+    titles = ("network", "images", "dtype", "rule ms", "tuned ms", "rule GPU ms", "tuned GPU ms",
+              "rule ÷ tuned")  # fmt: skip
+    rows = []
+    for name in results["network_times"]:
+        pairs = [
+            (results[key][name]["seconds"], results["tuned"][key][name]["seconds"])
+            for key in ("network_times", "network_gpu_times")
+        ]
+        shown = (milliseconds(seconds) for pair in pairs for seconds in pair)
+        rule, tuned = pairs[1]
+        rows.append((*name.rsplit("-", 2), *shown, times(rule / tuned)))
     return table(titles, rows)
 
 

@@ -59,7 +59,7 @@ def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     make_bundle(BUILD, folder, networks, table, [LanguageModel("tiny", TINY)])
     out = folder / "gpu.json"
     done = subprocess.run(
-        [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1"],
+        [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1", "--tuned"],
         capture_output=True, text=True, check=False, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -84,6 +84,18 @@ def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
     gpu = results["network_gpu_times"]["squeezenet1_1-1-f32"]
     assert gpu["dispatches"] > 20
     assert gpu["seconds"] > 0
+
+
+def test_tuned_networks_are_timed_beside_the_rules(results: dict[str, Any], tmp_path: Path) -> None:
+    for key in ("network_times", "network_gpu_times"):
+        assert results["tuned"][key].keys() == results[key].keys()
+        assert results["tuned"][key]["squeezenet1_1-1-f32"]["seconds"] > 0
+    (tmp_path / "gpu-a.json").write_text(json.dumps(results))
+    text = files(read_results(tmp_path))["docs/gpus.md"]
+    assert "### Tuned networks" in text
+    untuned = {key: value for key, value in results.items() if key != "tuned"}
+    (tmp_path / "gpu-a.json").write_text(json.dumps(untuned))
+    assert "### Tuned networks" not in files(read_results(tmp_path))["docs/gpus.md"]
 
 
 def test_language_models_are_timed(results: dict[str, Any]) -> None:
