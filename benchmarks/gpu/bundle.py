@@ -53,13 +53,7 @@ def make_bundle(
     models: Iterable[LanguageModel] = LANGUAGE_MODELS,
 ) -> None:
     """Fills the folder, which is new or empty."""
-    (folder / "lib").mkdir(parents=True)
-    for name in PROGRAMS:
-        program = folder / name
-        subprocess.run(["strip", "-o", program, build / "bin" / name], check=True)
-        for library in _libraries(program):
-            shutil.copy2(library, folder / "lib" / library.name)
-    shutil.copy2(build / "tools/ceilings/ceiling_probes/shaders.slpack", folder / "probes.slpack")
+    write_programs(build, folder, PROGRAMS)
     calls = write_pack(folder / "calls.slcases", table)
     text = json.dumps([asdict(call) for call in calls], indent=1)
     (folder / "calls.json").write_text(text, encoding="utf-8")
@@ -67,8 +61,19 @@ def make_bundle(
         _write_network(build, network, folder / "networks")
     for model in models:
         write_language_model(model, folder / "language")
-    for name in ("bench.py", "torch_cuda.py"):
-        shutil.copy2(Path(__file__).with_name(name), folder / name)
+    shutil.copy2(Path(__file__).with_name("torch_cuda.py"), folder)
+
+
+def write_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
+    """Programs with the libraries that they need, the probes' operators, and bench.py."""
+    (folder / "lib").mkdir(parents=True)
+    for name in programs:
+        program = folder / name
+        subprocess.run(["strip", "-o", program, build / "bin" / name], check=True)
+        for library in _libraries(program):
+            shutil.copy2(library, folder / "lib" / library.name)
+    shutil.copy2(build / "tools/ceilings/ceiling_probes/shaders.slpack", folder / "probes.slpack")
+    shutil.copy2(Path(__file__).with_name("bench.py"), folder)
 
 
 def _libraries(program: Path) -> list[Path]:

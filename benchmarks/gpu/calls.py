@@ -86,12 +86,22 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
 
 
 def _case(group: str, run: Run, torch: str) -> tuple[GpuCall, Case]:
-    built = build_graph(
-        run, Arrays({name: _empty(run, name) for name in run.dtypes}, _results(run))
-    )
-    node = built.graph.nodes[-1]
+    graph = graph_of(run)
+    call = call_of(group, run, graph, torch)
+    return call, _timed_case(call, run, made_up(graph))
+
+
+def graph_of(run: Run) -> Graph:
+    """The call as a graph of one node, whose constants are zeros that take no memory."""
+    arrays = Arrays({name: _empty(run, name) for name in run.dtypes}, _results(run))
+    return build_graph(run, arrays).graph
+
+
+def call_of(group: str, run: Run, graph: Graph, torch: str) -> GpuCall:
+    """What is known of a call; `graph` is its graph."""
+    node = graph.nodes[-1]
     args = dict(zip((arg.name for arg in run.op.args), node.args, strict=True))
-    call = GpuCall(
+    return GpuCall(
         id=f"{run.op.name}/{run.case}/{run.variant.dtype}",
         group=group,
         dtype=str(run.variant.dtype),
@@ -100,7 +110,6 @@ def _case(group: str, run: Run, torch: str) -> tuple[GpuCall, Case]:
         torch=torch,
         args=[_in_words(value) for value in run.test.args.values()],
     )
-    return call, _timed_case(call, run, made_up(built.graph))
 
 
 def _timed_case(call: GpuCall, run: Run, graph: Graph) -> Case:

@@ -23,6 +23,15 @@ INTRODUCTION = """\
 With `--tuned`, `bench.py` and `./dev bench gpu` also time networks with the kernels that tuning
 finds fastest on the device, beside the rule's.
 
+    ./dev sweep mm --kernel matrix_64 --param "tile=[64, 64, 32],[64, 64, 64]" \\
+        --call "2048x2048 2048x2048 f16"          # a kernel with other tile sizes, on this machine
+    ./dev sweep ... --bundle DIR                  # or in a folder for another one: python3 sweep.py
+
+`./dev sweep` makes a version of a kernel for every combination of its template's params, without a
+change of specs, compares each with what a portable kernel computes on the same device, and lists
+times and errors, with the kernel that the rule takes. `--key` gives what else follows from params,
+such as `grid`; `--help` says how.
+
 How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
 is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
 the least of several processes; calls are GPU time by timestamps, PyTorch's by events around CUDA

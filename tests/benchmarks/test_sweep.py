@@ -1,0 +1,122 @@
+"""`./dev sweep`: versions of a kernel, compiled here, timed and checked where only Python is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegen import SpecError
+from tools.sweep.__main__ import values_of
+from tools.sweep.bundle import make_sweep
+from tools.sweep.overlay import Request
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SPIRLOOM_BUILD", ROOT / "build" / "release"))
+CALL = "mm 70x36 36x68 f32"
+GRID = "ceil_div(row_count, 32 * {quads}) * ceil_div(columns, 32 * {quads}) * 64"
+SMALLER_GRID = "ceil_div(row_count, 64) * ceil_div(columns, 64) * 64"
+
+
+def request(**changed: Any) -> Request:
+    given: dict[str, Any] = {
+        "op": "mm",
+        "kernel": "shared_32",
+        "params": {"quads": [1, 2]},
+        "keys": {"grid": GRID},
+    }
+    return Request(**(given | changed))
+
+
+def make(tmp_path: Path, asked: Request, *calls: str) -> Path:
+    (tmp_path / "work").mkdir()
+    make_sweep(asked, calls, BUILD, tmp_path / "sweep", tmp_path / "work")
+    return tmp_path / "sweep"
+
+
+def run(folder: Path) -> tuple[int, str, dict[str, dict[str, Any]]]:
+    """Exit code and what is printed; by version, what is written."""
+    out = folder.parent / "out.json"
+    done = subprocess.run(
+        [sys.executable, folder / "sweep.py", "--times", "1", "--json", out],
+        capture_output=True, text=True, check=False, cwd="/",
+    )  # fmt: skip
+    assert out.exists(), done.stderr
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    return done.returncode, done.stdout, {row["words"]: row for row in rows}
+
+
+def test_two_tile_sizes(tmp_path: Path) -> None:
+    code, printed, rows = run(make(tmp_path, request(), CALL))
+    assert code == 0
+    assert rows.keys() == {"the rule's kernel", "quads=1", "quads=2"}
+    for words, row in rows.items():
+        assert row["seconds"] > 0
+        assert words in printed
+    assert rows["quads=1"]["error"] < 1e-5
+    assert rows["quads=2"]["error"] < 1e-5
+    assert "GFLOP/s" in printed
+
+
+def test_a_version_that_computes_less_is_wrong(tmp_path: Path) -> None:
+    code, printed, rows = run(make(tmp_path, request(keys={"grid": SMALLER_GRID}), CALL))
+    assert code == 1
+    assert rows["quads=1"]["remark"] == "WRONG"
+    assert rows["quads=1"]["error"] > 0.1
+    assert rows["quads=2"]["remark"] == ""
+    assert printed.splitlines()[-1].endswith("WRONG")
+
+
+def test_a_version_that_does_not_compile_is_told(tmp_path: Path) -> None:
+    params = {"tile": [[64, 64, 512], [64, 64, 32]]}
+    asked = request(kernel="matrix_emulated", params=params, keys={})
+    code, printed, rows = run(make(tmp_path, asked, "64x64 64x64 f16"))
+    assert code == 0
+    assert "shared variables take" in rows["tile=[64, 64, 512]"]["remark"]
+    assert "shared variables take" in printed
+    assert rows["tile=[64, 64, 32]"]["error"] < 1e-2
+
+
+def test_a_version_that_the_device_lacks_is_told(tmp_path: Path) -> None:
+    asked = request(kernel="matrix_64", params={"tile": [[64, 64, 64]]}, keys={})
+    _, _, rows = run(make(tmp_path, asked, "64x64 64x64 f16"))
+    row = rows["tile=[64, 64, 64]"]
+    assert "cooperative_matrix" in row["remark"] or row["error"] < 1e-2
+
+
+def test_weights_are_packed_and_absent_tensors_left_out(tmp_path: Path) -> None:
+    asked = request(op="linear", params={"quads": [1]}, keys={})
+    code, _, rows = run(make(tmp_path, asked, "33x64 96x64 - f16"))
+    assert code == 0
+    assert 0 <= rows["quads=1"]["error"] < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("changed", "call", "message"),
+    [
+        ({"op": "mmm"}, CALL, "There is no spec of 'mmm'"),
+        ({"kernel": "huge"}, CALL, "no kernel 'huge'; the spec has: mm_subgroup_whole, "),
+        ({"params": {"quods": [1]}, "keys": {}}, CALL, "Param 'quods' is unknown"),
+        ({"keys": {"grid": "{tile} * 64"}}, CALL, "--key grid: error: '{tile} \\* 64' cannot be"),
+        ({}, "70x36 36x68", "names one dtype.* names 0"),
+        ({}, "70x36 37x68 f32", "This is no call of aten.mm: "),
+        ({}, "70x36 36x68 5 f32", "no tensor left for '5'"),
+        ({}, "70x36 36x68 i32", "has none of: i32"),
+        ({}, "70x0 0x68 f32", "No version can compute this"),
+    ],
+)
+def test_mistakes_are_named(
+    tmp_path: Path, changed: dict[str, Any], call: str, message: str
+) -> None:
+    with pytest.raises(SpecError, match=message):
+        make(tmp_path, request(**changed), call)
+
+
+def test_values_of_a_param() -> None:
+    assert values_of("1,2") == [1, 2]
+    assert values_of("[64, 32],[32, 32]") == [[64, 32], [32, 32]]

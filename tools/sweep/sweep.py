@@ -1,0 +1,147 @@
+"""Times and checks the versions of a kernel that the folder holds; prints a table.
+
+    python3 sweep.py [--json FILE] [--device NAME] [--times 3]
+
+Needs Python 3.11 and its standard library. A time is the least on the GPU of several processes; the
+error is the greatest difference from a portable kernel's results, by the greatest of these, on the
+same device. Exit code 1 if a version is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import struct
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench import Bundle
+
+HERE = Path(__file__).resolve().parent
+WRONG = "WRONG"
+TITLES = ("version", "us", "rate", "error", "")
+
+
+def sweep(bundle: Bundle, plan: dict[str, Any], times: int) -> list[dict[str, Any]]:
+    """A row for each call and version, and one for the kernel that the rule takes."""
+    rows = []
+    for call in plan["calls"]:
+        rows.append(
+            {"call": call["text"], "words": "the rule's kernel"} | rule(bundle, call, times)
+        )
+        for version in plan["versions"]:
+            found = {"remark": version["remark"] or "cannot compute this call"}
+            if version["kernel"] in call["kernels"]:
+                found = measured(bundle, call, version["kernel"], times)
+            rows.append({"call": call["text"], **version} | found)
+    return rows
+
+
+def rule(bundle: Bundle, call: dict[str, Any], times: int) -> dict[str, Any]:
+    return {"seconds": seconds(bundle, call, "rule.slg", [], times)}
+
+
+def measured(bundle: Bundle, call: dict[str, Any], kernel: str, times: int) -> dict[str, Any]:
+    """A version's time and error; what the program says if the device does not run it."""
+    try:
+        error = error_of(bundle, call, kernel)
+        found = {"seconds": seconds(bundle, call, "time.slg", ["--kernel", kernel], times)}
+    except RuntimeError as failure:
+        _command, *said = str(failure).splitlines()
+        return {"remark": " ".join(line.strip() for line in said)}
+    wrong = not error <= call["tolerance"]  # also if it is no number
+    return found | {"error": error, "remark": WRONG if wrong else ""}
+
+
+def error_of(bundle: Bundle, call: dict[str, Any], kernel: str) -> float:
+    run(bundle, call, "check.slg", ["--kernel", kernel, "--kernel", call["reference"]],
+        "--output-dir", bundle.scratch)  # fmt: skip
+    error, scale = (last_float(bundle.scratch / f"{name}.npy") for name in ("error", "scale"))
+    return error / scale if scale > 0 else error
+
+
+def last_float(path: Path) -> float:
+    """The float32 that is all of an .npy file's data."""
+    (value,) = struct.unpack("<f", path.read_bytes()[-4:])
+    return float(value)
+
+
+def seconds(
+    bundle: Bundle, call: dict[str, Any], graph: str, kernels: list[str], times: int
+) -> float:
+    """The least GPU time of a run."""
+    out = bundle.scratch / "stats.json"
+    found: list[float] = []
+    for _ in range(times):
+        run(bundle, call, graph, kernels, "--profile", "--warmup", "3", "--repeat", "20",
+            "--json", out)  # fmt: skip
+        found.append(json.loads(out.read_text(encoding="utf-8"))["gpu_min_ms"] / 1e3)
+    return min(found)
+
+
+def run(
+    bundle: Bundle, call: dict[str, Any], graph: str, kernels: list[str], *options: str | Path
+) -> None:
+    libraries = ("--library", HERE / "sweep.slpack", "--library", HERE / "probes.slpack")
+    path = HERE / call["folder"] / graph
+    cache = ("--cache-dir", bundle.scratch / "cache")  # not what was tuned elsewhere
+    bundle.run("spirloom-run", path, *libraries, *kernels, "--random", "0", *cache, *options)
+
+
+def rate(call: dict[str, Any], taken: float) -> str:
+    """Operations of products and the like, else bytes of operands and results, a second."""
+    if call["multiply_adds"]:
+        return f"{2e-9 * call['multiply_adds'] / taken:.1f} GFLOP/s"
+    return f"{1e-9 * call['bytes'] / taken:.1f} GB/s"
+
+
+def table(plan: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """Each call's versions, the fastest first, wrong ones behind."""
+    lines = []
+    for call in plan["calls"]:
+        own = [row for row in rows if row["call"] == call["text"]]
+        own.sort(key=lambda row: (row.get("remark") == WRONG, row.get("seconds", float("inf"))))
+        cells = [TITLES, *(in_words(call, row) for row in own)]
+        widths = [max(len(row[i]) for row in cells) for i in range(4)]
+        lines += ["", f"{plan['op']} {call['text']}"]
+        for row in cells:
+            first, *middle = (f"{c:{'<' if i == 0 else '>'}{w}}" for i, (c, w) in
+                              enumerate(zip(row, widths, strict=False)))  # fmt: skip
+            lines.append("  ".join((first, *middle, row[-1])).rstrip())
+    return "\n".join(lines[1:])
+
+
+def in_words(call: dict[str, Any], row: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    taken, error = row.get("seconds"), row.get("error")
+    return (
+        row["words"],
+        "" if taken is None else f"{taken * 1e6:.1f}",
+        "" if taken is None else rate(call, taken),
+        "" if error is None else f"{error:.1e}",
+        row.get("remark", ""),
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", type=Path, help="also write this file")
+    parser.add_argument("--device", default="", help="as spirloom-run takes it")
+    parser.add_argument("--times", type=int, default=3, help="processes for each (default 3)")
+    arguments = parser.parse_args()
+    plan = json.loads((HERE / "plan.json").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = sweep(Bundle(arguments.device, Path(scratch)), plan, arguments.times)
+    print(table(plan, rows))
+    if arguments.json is not None:
+        found = {"op": plan["op"], "kernel": plan["kernel"], "rows": rows}
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 1 if any(row.get("remark") == WRONG for row in rows) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RuntimeError as error:
+        sys.exit(f"sweep: {error}")
