@@ -10,6 +10,7 @@ from codegen.expr.types import EvalError
 from codegen.flatbuffer import MalformedBuffer
 from codegen.graph_file import Call, read_calls
 from codegen.loader import Library
+from codegen.op import Op
 from codegen.select.filters import Filter
 from codegen.select.imported_model import SUFFIXES, ModelError, ModelImport, no_import
 from codegen.select.names import nearest
@@ -73,11 +74,12 @@ class _Model:
         if op is None:
             message = f"{call.name}: no spec has this op."
             raise self._error(message + nearest(call.op, list(self._library.ops)))
-        if len(call.args) != len(op.args):
-            message = f"{call.name} has {len(call.args)} arguments, and the op {len(op.args)}."
+        args = _completed(op, call.args)
+        if len(args) != len(op.args):
+            message = f"{call.name} has {len(args)} arguments, and the op {len(op.args)}."
             raise self._error(message + " Import the model again.")
         try:
-            found = fits(op, {arg.name: v for arg, v in zip(op.args, call.args, strict=True)})
+            found = fits(op, {arg.name: v for arg, v in zip(op.args, args, strict=True)})
         except EvalError as error:
             raise self._error(f"{call.name}: {error}") from None
         variants = needed(found, call.storage, self._limit)
@@ -92,3 +94,9 @@ class _Model:
 
     def _error(self, message: str) -> SpecError:
         return SpecError.at(Position(self._selector), f"{self._model}: {message}")
+
+
+def _completed(op: Op, args: tuple[object, ...]) -> tuple[object, ...]:
+    """Those of a file, which may be older than the last of the op's optional tensors."""
+    rest = op.args[len(args) :]
+    return (*args, *[None] * len(rest)) if all(arg.optional for arg in rest) else args

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spirloom.ir import Array, Tensor, constant
+from spirloom.ir import Array, DType, Tensor, constant
 
 # A group that kernels read by whole words.
 _MULTIPLE = 4
@@ -15,11 +15,13 @@ _MULTIPLE = 4
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """A weight: int8 [rows, depth], of which every group of a row's elements has a scale and, where
-    there are zero points, one of these; both are [rows, groups]."""
+    there are such, a zero point and an offset; each is [rows, groups]. A value is
+    (number - zero point) * scale + offset."""
 
     values: Array
     scales: Array
-    zeros: Array | None
+    zeros: Array | None = None
+    offsets: Array | None = None
 
     @property
     def group(self) -> int:
@@ -36,8 +38,8 @@ class Numbers:
 
     def rows(self, index: slice | Array) -> Numbers:
         """Some of the rows."""
-        zeros = None if self.zeros is None else self.zeros[index]
-        return Numbers(self.values[index], self.scales[index], zeros)
+        zeros, offsets = (None if t is None else t[index] for t in (self.zeros, self.offsets))
+        return Numbers(self.values[index], self.scales[index], zeros, offsets)
 
     def floats(self) -> Array:
         """The values, float32 [rows, depth]."""
@@ -45,10 +47,13 @@ class Numbers:
         groups = self.values.astype(np.float32).reshape(rows, -1, self.group)
         if self.zeros is not None:
             groups -= self.zeros[..., None]
-        return (groups * self.scales.astype(np.float32)[..., None]).reshape(rows, depth)
+        groups *= self.scales.astype(np.float32)[..., None]
+        if self.offsets is not None:
+            groups += self.offsets.astype(np.float32)[..., None]
+        return groups.reshape(rows, depth)
 
-    def arguments(self, name: str) -> dict[str, Tensor | int | None]:
-        """Those of a layer of `bits`."""
+    def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
+        """Those of a layer of `bits`, of which x is of `dtype`."""
         values = nibbles(self.values) if self.bits == 4 else self.values
         scales = halves_if_exact(self.scales.T)
         return {
@@ -56,6 +61,9 @@ class Numbers:
             "scales": constant(f"{name}.scales", scales),
             "group": self.group,
             "zeros": None if self.zeros is None else constant(f"{name}.zeros", self.zeros.T),
+            "offsets": None
+            if self.offsets is None
+            else constant(f"{name}.offsets", self.offsets.T.astype(dtype.numpy, order="C")),
         }
 
 
@@ -113,9 +121,10 @@ def rounded_to_nearest(weight: Array, bits: int, group: int) -> Numbers:
 
 
 def halved(scales: Array) -> Array:
-    """Rounded to float16 if that costs no more than its 11 bits, as float32."""
-    size = np.abs(scales[scales != 0])
-    limits = np.finfo(np.float16)
-    if size.size and (size.min() < limits.smallest_normal or size.max() > limits.max):
-        return np.asarray(scales)
-    return scales.astype(np.float16).astype(np.float32)
+    """Rounded to float16, as float32, if that costs no more than its 11 bits, by the norm of all: a
+    few that are too small for its full precision, beside larger ones, are rounded, too."""
+    wide = scales.astype(np.float32)
+    with np.errstate(over="ignore"):
+        half = wide.astype(np.float16).astype(np.float32)
+    error, size = (np.linalg.norm(t.astype(np.float64)) for t in (half - wide, wide))
+    return half if error <= size * 2.0**-11 else wide

@@ -23,12 +23,20 @@ def _by_element(values: Array, group: int, rows: int, depth: int) -> Array:
 
 
 def _dequantised(
-    numbers: Array, scales: Array, zeros: Array | None, group: int, depth: int
+    numbers: Array,
+    scales: Array,
+    zeros: Array | None,
+    offsets: Array | None,
+    group: int,
+    depth: int,
 ) -> Array:
     numbers = numbers[:, :depth]
     if zeros is not None:
         numbers = numbers - _by_element(zeros, group, len(numbers), depth)
-    return numbers * _by_element(scales, group, len(numbers), depth)
+    values = numbers * _by_element(scales, group, len(numbers), depth)
+    if offsets is not None:
+        values = values + _by_element(offsets, group, len(numbers), depth)
+    return values
 
 
 def linear_q8(
@@ -42,9 +50,10 @@ def linear_q8(
     act_min: float,
     act_max: float,
     addend: Array | None,
+    offsets: Array | None,
 ) -> Array:
     """A layer on the weights that the numbers stand for."""
-    values = _dequantised(weight, scales, zeros, group, x.shape[-1])
+    values = _dequantised(weight, scales, zeros, offsets, group, x.shape[-1])
     bias = None if bias is None else bias[: len(values)]
     return linear(x, values, bias, activation, act_min, act_max, addend)
 
@@ -61,11 +70,14 @@ def gated_linear_q8(
     group: int,
     bias: Array | None,
     zeros: Array | None,
-    *activation: Any,
+    activation: int,
+    act_min: float,
+    act_max: float,
+    offsets: Array | None,
 ) -> Array:
     """A gated layer on the weights that the numbers stand for."""
-    values = _dequantised(weight, scales, zeros, group, x.shape[-1])
-    return gated_linear(x, values, bias, *activation)
+    values = _dequantised(weight, scales, zeros, offsets, group, x.shape[-1])
+    return gated_linear(x, values, bias, activation, act_min, act_max)
 
 
 def gated_linear_q4(x: Array, weight: Array, *args: Any) -> Array:
@@ -74,15 +86,27 @@ def gated_linear_q4(x: Array, weight: Array, *args: Any) -> Array:
 
 
 def embedding_q8(
-    weight: Array, scales: Array, index: Array, group: int, by_column: bool, dtype: str
+    weight: Array,
+    scales: Array,
+    index: Array,
+    group: int,
+    by_column: bool,
+    dtype: str,
+    offsets: Array | None,
 ) -> Array:
     """Rows of the numbers that a table's stand for."""
     rows, size = weight.shape
-    if scales.ndim == 1:
-        scales = scales[:, None]
-    elif by_column:
-        scales = scales[:, :rows].T
-    table: Array = weight * np.repeat(scales, group or size, axis=1)[:, :size]
+
+    def by_element(values: Array) -> Array:
+        if values.ndim == 1:
+            values = values[:, None]
+        elif by_column:
+            values = values[:, :rows].T
+        return np.repeat(values, group or size, axis=1)[:, :size]
+
+    table: Array = weight * by_element(scales)
+    if offsets is not None:
+        table = table + by_element(offsets)
     return table[index]
 
 
@@ -94,11 +118,12 @@ def embedding_q4(
     by_column: bool,
     low_first: bool,
     dtype: str,
+    offsets: Array | None,
 ) -> Array:
     """The same of two numbers a byte."""
     swapped = (weight & 15) << 4 | weight >> 4
     numbers = unpacked(weight if low_first else swapped)
-    return embedding_q8(numbers, scales, index, group, by_column, dtype)
+    return embedding_q8(numbers, scales, index, group, by_column, dtype, offsets)
 
 
 def _of_elements(values: Array, shape: Any, axis: int, block_size: list[int]) -> Array:
@@ -182,7 +207,7 @@ def linear_dq8_q8(
     x_scale, x_zero = (t.reshape(*x.shape[:-1], 1) for t in (x_scale, x_zero))
     numbers = np.clip(np.rint(x / x_scale) + x_zero, -128, 127)
     rounded = (numbers - x_zero) * x_scale
-    rest = (activation, act_min, act_max, addend)
+    rest = (activation, act_min, act_max, addend, None)
     return linear_q8(rounded, weight, scales, group, bias, None, *rest)
 
 

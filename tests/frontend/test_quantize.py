@@ -17,7 +17,7 @@ from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.quantize_weights import Quantisation, quantize_weights
-from spirloom.weight_numbers import rounded_to_nearest
+from spirloom.weight_numbers import halved, rounded_to_nearest
 
 from tests.frontend.models import compute, model, node, ops, random
 
@@ -77,11 +77,27 @@ def test_rounded_layers_are_one_node_and_small(
     assert 0 < error < (0.05 if bits == "4" else 1e-3)
 
 
+def with_offsets(graph: Graph, library: OpLibrary) -> None:
+    """Gives each operator with scales an offset for each."""
+    made: dict[str, Tensor] = {}
+    for each in graph.nodes:
+        scales = library.arg(each, "scales") if library.has_arg(each.op, "offsets") else None
+        if isinstance(scales, Tensor):
+            offsets = constant(f"{scales.name}.offsets", random(*scales.shape, seed=6))
+            offsets = made.setdefault(offsets.name, offsets)
+            each.args = library.with_args(each, offsets=offsets)
+
+
 @pytest.mark.parametrize("text", ["int4:32", "int8:64", "int8"])
-def test_large_weights_are_cut_with_their_scales(library: OpLibrary, text: str) -> None:
+@pytest.mark.parametrize("offset", [False, True])
+def test_large_weights_are_cut_with_their_scales(
+    library: OpLibrary, text: str, offset: bool
+) -> None:
     whole, graph = (layers(library, 128) for _ in range(2))
     for each in (whole, graph):
         optimize(each, library, quantize=Quantisation.of(text))
+        if offset:
+            with_offsets(each, library)
     split_weights(graph, library, largest=32 * 128 * int(text[3]) // 8)
     cut = [op for op in ops(graph) if "linear" in op or "embedding" in op]
     kind = text[3]
@@ -110,6 +126,13 @@ def test_rows_of_zeros_and_of_tiny_numbers() -> None:
     numbers = rounded_to_nearest(weight, 4, 32)
     assert (numbers.values[0] == 0).all() and numbers.arguments("w")["scales"].dtype is DType.F32  # type: ignore[union-attr]
     np.testing.assert_allclose(numbers.values[1] * numbers.scales[1], weight[1], atol=2e-10)
+
+
+def test_scales_become_halves_if_what_that_costs_is_small() -> None:
+    """Beside larger ones tiny ones are, too."""
+    scales = np.array([[0.01, 0.02], [1e-6, 0.0]], np.float32)
+    assert (halved(scales) == scales.astype(np.float16)).all()
+    assert (halved(scales[1:]) == scales[1:]).all() and (halved(scales * 1e7) == scales * 1e7).all()
 
 
 def test_names_are_left_alone_and_what_does_not_fit(library: OpLibrary) -> None:

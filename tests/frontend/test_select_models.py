@@ -198,6 +198,16 @@ def test_message_of_wrong_arguments(library: OpLibrary, tmp_path: Path) -> None:
     )
 
 
+def test_optional_tensors_that_a_file_is_older_than_are_absent(
+    library: OpLibrary, tmp_path: Path
+) -> None:
+    x, y = Tensor("x", F32, (2, 8)), Tensor("y", F32, (2, 4))
+    args = library.complete("aten.linear", {"x": x, "weight": constant("w", random(4, 8))})
+    assert library.arg_names("aten.linear")[-1] == "addend" and args[-1] is None
+    whole, older = (Graph([x], [y], [Node("aten.linear", a, (y,), "n")]) for a in (args, args[:-1]))
+    assert needs(older, tmp_path) == needs(whole, tmp_path)
+
+
 def test_message_of_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "none.slg"
     assert message(path) == (

@@ -125,13 +125,16 @@ def _add(
 
 def numbers(values: Any, kind: Type) -> Any:
     """Blocks of a type. Of those that the package only reads, random ones of sensible scales."""
-    if kind not in (Type.Q4_K, Type.Q5_K, Type.Q6_K):
+    middle = {Type.Q4_K: 7.5, Type.Q5_K: 15.5, Type.Q6_K: 0.0}.get(kind)
+    if middle is None:
         return gguf.quants.quantize(values, kind)
     elements, size = gguf.GGML_QUANT_SIZES[kind]
     generator = np.random.default_rng(values.size)
     count = values.size // elements
     blocks = generator.integers(0, 256, (count, size), np.uint8)
-    scales = generator.uniform(0.0005, 0.001, (count, 2)).astype(np.float16).view(np.uint8)
+    scales = generator.uniform(0.0005, 0.001, (count, 2))
+    scales[:, 1] *= middle  # of minima: numbers lie about 0
+    scales = scales.astype(np.float16).view(np.uint8)
     at = 208 if kind is Type.Q6_K else 0
     blocks[:, at : at + 4] = scales[:, : size - at]
     return blocks.reshape(values.shape[0], -1)

@@ -467,6 +467,23 @@ TEST(Lowering, ArgumentsMustFitTheSchema) {
               HasSubstr("Number of outputs (0) differs from that of test.add (1)."));
 }
 
+TEST(Lowering, OptionalTensorsThatAFileIsOlderThanAreAbsent) {
+  Builder b;
+  const uint32_t x = b.Input("x", {3});
+  b.file.outputs = {b.Call("test.more", {TensorArg(x)}, {3})};
+  const Plan plan = ValueOf(LowerFile(b.file));
+  b.file.nodes[0].args = {TensorArg(x), NoneArg()};
+  const Plan wanted = ValueOf(LowerFile(b.file));
+  ASSERT_THAT(NodesOf(plan), ElementsAre("more@buffer"));
+  EXPECT_EQ(plan.nodes[0].args, wanted.nodes[0].args);
+  b.file.nodes[0].args = {};
+  EXPECT_THAT(LowerFile(b.file).status().message(),
+              HasSubstr("Number of arguments (0) differs from that of test.more (2)."));
+  b.file.nodes[0].args = {TensorArg(x), NoneArg(), NoneArg()};
+  EXPECT_THAT(LowerFile(b.file).status().message(),
+              HasSubstr("Number of arguments (3) differs from that of test.more (2)."));
+}
+
 TEST(Lowering, TensorsBeyondTheBindingLimitAreNamed) {
   Builder b;
   const uint32_t x = b.Input("x", {100});

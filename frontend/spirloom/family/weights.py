@@ -44,7 +44,7 @@ class Matrix:
         if dtype is DType.F16:  # the fast kernels for halves read scales that are halves
             stored = replace(stored, scales=halved(stored.scales))
         self.bits = stored.bits
-        self.arguments = stored.arguments(name)
+        self.arguments = stored.arguments(name, dtype)
 
 
 class Weights:
@@ -119,11 +119,11 @@ class Weights:
         return stored
 
 
-def _kind(stored: Stored) -> tuple[int, int, bool]:
+def _kind(stored: Stored) -> tuple[int, int, bool, bool]:
     """What is the same for matrices that one operator can take together."""
     if not isinstance(stored, Numbers):
-        return 0, 0, False
-    return stored.bits, stored.group, stored.zeros is not None
+        return 0, 0, False, False
+    return stored.bits, stored.group, stored.zeros is not None, stored.offsets is not None
 
 
 def _joined(parts: list[Stored]) -> Stored:
@@ -134,8 +134,10 @@ def _joined(parts: list[Stored]) -> Stored:
     if len(numbers) != len(parts):
         return np.concatenate([part for part in parts if not isinstance(part, Numbers)])
     zeros = [part.zeros for part in numbers if part.zeros is not None]
+    offsets = [part.offsets for part in numbers if part.offsets is not None]
     return Numbers(
         np.concatenate([part.values for part in numbers]),
         np.concatenate([part.scales for part in numbers]),
         np.concatenate(zeros) if zeros else None,
+        np.concatenate(offsets) if offsets else None,
     )

@@ -70,7 +70,7 @@ def _q4_0(blocks: Array) -> Numbers:
     """A float16 scale, then 16 bytes: byte j has the elements j, 8 added, and j + 16."""
     packed = blocks[:, :, 2:]
     halves = np.concatenate([packed & 15, packed >> 4], axis=2)
-    return Numbers(_flat(halves.astype(np.int8) - 8), _half(blocks, 0), None)
+    return Numbers(_flat(halves.astype(np.int8) - 8), _half(blocks, 0))
 
 
 def _q5_0(blocks: Array) -> Numbers:
@@ -78,12 +78,12 @@ def _q5_0(blocks: Array) -> Numbers:
     high = np.unpackbits(blocks[:, :, 2:6], axis=2, bitorder="little")
     packed = blocks[:, :, 6:]
     halves = np.concatenate([packed & 15, packed >> 4], axis=2) | high << 4
-    return Numbers(_flat(halves.astype(np.int8) - 16), _half(blocks, 0), None)
+    return Numbers(_flat(halves.astype(np.int8) - 16), _half(blocks, 0))
 
 
 def _q8_0(blocks: Array) -> Numbers:
     """A float16 scale, then 32 numbers."""
-    return Numbers(_flat(blocks[:, :, 2:]).view(np.int8), _half(blocks, 0), None)
+    return Numbers(_flat(blocks[:, :, 2:]).view(np.int8), _half(blocks, 0))
 
 
 def _q6_k(blocks: Array) -> Numbers:
@@ -94,18 +94,18 @@ def _q6_k(blocks: Array) -> Numbers:
     low = np.concatenate([low & 15, low >> 4], axis=3).reshape(*count, 2, 4, 32)
     values = (low | high << 4).astype(np.int8) - 32
     scales = blocks[:, :, 192:208].view(np.int8).astype(np.float32)
-    return Numbers(_flat(values), _flat(scales * _half(blocks, 208)[..., None]), None)
+    return Numbers(_flat(values), _flat(scales * _half(blocks, 208)[..., None]))
 
 
-def _q4_k(blocks: Array) -> Array:
+def _q4_k(blocks: Array) -> Numbers:
     """Scales and minima, then 4 bits an element."""
-    return _of_k(blocks, _halves_of_k(blocks[:, :, 16:]))
+    return _of_k(blocks, _halves_of_k(blocks[:, :, 16:]), 8)
 
 
-def _q5_k(blocks: Array) -> Array:
+def _q5_k(blocks: Array) -> Numbers:
     """Scales and minima, 32 bytes of which bit i is of group i, then the low 4 bits."""
     high = blocks[:, :, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None] & 1
-    return _of_k(blocks, np.bitwise_or(_halves_of_k(blocks[:, :, 48:]), high << 4))
+    return _of_k(blocks, np.bitwise_or(_halves_of_k(blocks[:, :, 48:]), high << 4), 16)
 
 
 def _halves_of_k(packed: Array) -> Array:
@@ -115,18 +115,21 @@ def _halves_of_k(packed: Array) -> Array:
     return halves.reshape(*packed.shape[:2], 8, 32)
 
 
-def _of_k(blocks: Array, steps: Array) -> Array:
+def _of_k(blocks: Array, steps: Array, middle: int) -> Numbers:
     """Steps [row, block, group, element]. A block begins with a float16 of all its scales and one
     of all its minima, and then has 8 scales and 8 minima of 6 bits each.
 
-    A minimum is no whole number of its scale's steps, and so this gives floats.
+    A number is what a step is beyond the middle of their range, and an offset what the middle one
+    stands for: small beside the minimum, and rounded with less of an error.
     """
     first, second, third = (blocks[:, :, at : at + 4] for at in (4, 8, 12))
     scales = np.concatenate([first & 63, third & 15 | first >> 2 & 48], axis=2)
     least = np.concatenate([second & 63, third >> 4 | second >> 2 & 48], axis=2)
     scales = scales.astype(np.float32) * _half(blocks, 0)[..., None]
     least = least.astype(np.float32) * _half(blocks, 2)[..., None]
-    return _flat(steps.astype(np.float32) * scales[..., None] - least[..., None])
+    values = steps.astype(np.int8) - np.int8(middle)
+    offsets = _flat(middle * scales - least)
+    return Numbers(values.reshape(len(values), -1), _flat(scales), None, offsets)
 
 
 BLOCKS = {
@@ -140,5 +143,3 @@ BLOCKS = {
     14: Block(256, 210, _q6_k),
     30: Block(1, 2, _bfloat16),
 }
-# Of those, what is quantised and yet becomes floats.
-DEQUANTISED = (12, 13)

@@ -9,7 +9,7 @@ from spirloom.family import Arranged, Weights, make_methods
 from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.config import read_config
 from spirloom.gguf.file import GgufFile
-from spirloom.gguf.tensors import GgufTensors, dequantised
+from spirloom.gguf.tensors import GgufTensors
 from spirloom.gguf.vocabulary import attachments_of
 from spirloom.ir import DType, Graph
 from spirloom.ops import OpLibrary
@@ -27,17 +27,12 @@ def import_gguf(
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Graph]:
     """The methods that `make_methods` makes. Weights that are floats and caches are of `dtype`,
-    or as `quantize` says; quantised ones keep their numbers where operators have such. `tell` gets
-    a line about those that do not. Vocabulary and chat go along as attachments of the first, as of
-    a folder of Hugging Face. Raises ImportFailure.
+    or as `quantize` says; quantised ones keep their numbers. Vocabulary and chat go along as
+    attachments of the first, as of a folder of Hugging Face; `tell` gets a line if they cannot.
+    Raises ImportFailure.
     """
     file = GgufFile(path)
     config = read_config(file, context)
-    for kind, count in dequantised(file).items():
-        tell(
-            f"{count} tensors of type {kind}, whose minima are no whole steps, become {dtype}"
-            + (" before they are rounded." if quantize else "; --quantize makes them small again.")
-        )
     source = Arranged(GgufTensors(file, ARCHITECTURES[config.family]), config)
     origin = f"a GGUF file of {config.family}"
     weights = Weights(source, dtype, quantize)

@@ -7,7 +7,7 @@ import re
 from spirloom.errors import ImportFailure
 from spirloom.family.weights import Stored
 from spirloom.gguf.architectures import Architecture
-from spirloom.gguf.blocks import BLOCKS, DEQUANTISED, name_of, read_rows
+from spirloom.gguf.blocks import BLOCKS, name_of, read_rows
 from spirloom.gguf.file import GgufFile
 from spirloom.weight_numbers import Numbers
 
@@ -73,9 +73,3 @@ def read_tensor(file: GgufFile, name: str) -> Stored:
     if isinstance(stored, Numbers):
         return stored if len(entry.shape) == 2 else stored.floats().reshape(entry.shape)
     return stored.reshape(entry.shape)
-
-
-def dequantised(file: GgufFile) -> dict[str, int]:
-    """By type, how many tensors are quantised and yet become floats."""
-    kinds = [entry.kind for entry in file.tensors.values()]
-    return {name_of(kind): kinds.count(kind) for kind in DEQUANTISED if kind in kinds}

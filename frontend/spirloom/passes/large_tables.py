@@ -43,9 +43,10 @@ def split_table(library: OpLibrary, node: Node, counts: Sequence[int]) -> list[N
         within = build.emit("aten.sub.Tensor", a=index, b=_whole(build, start)) if i else index
         given = dict(zip(library.arg_names(node.op), node.args, strict=True))
         given[_TABLES[node.op]] = rows(table, start, count, i)
-        if isinstance(scales := given.get("scales"), Tensor):
-            cut = columns if given["by_column"] else rows
-            given["scales"] = cut(scales, start, count, i)
+        for name in ("scales", "offsets"):
+            if isinstance(value := given.get(name), Tensor):
+                cut = columns if given["by_column"] else rows
+                given[name] = cut(value, start, count, i)
         given["index"] = _rest(build, within, count)
         picked = build.emit(node.op, **given)
         if result is not None:

@@ -18,7 +18,7 @@ _LAYERS = (
     *(f"spirloom.linear_{kind}" for kind in ("q4", "q8", "dq8_q4", "dq8_q8")),
 )
 # What has an element for each output feature, the last dimension's.
-_OF_FEATURES = ("bias", "scales", "zeros")
+_OF_FEATURES = ("bias", "scales", "zeros", "offsets")
 
 # Packed weights are padded to multiples of this many output features.
 _FEATURES = 32

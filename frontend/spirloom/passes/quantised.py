@@ -43,7 +43,10 @@ def fuse_quantised(graph: Graph, library: OpLibrary) -> None:
         assert isinstance(weight, Tensor)
         put_numbers(library, node, numbers, weight.name)
     for node in graph.nodes:
-        if node.op in _DYNAMIC and library.arg(node, "zeros") is None:
+        plain = node.op in _DYNAMIC and all(
+            library.arg(node, name) is None for name in ("zeros", "offsets")
+        )
+        if plain:
             _take_rounded_rows(library, matcher, node)
     remove_dead_nodes(graph)
 

@@ -138,8 +138,9 @@ class Lowering {
                              calls_.node());
       return Status();
     }
-    SPIRLOOM_TRY(CheckArgs(*op->op, node.args));
-    OpCall call = calls_.Call(*op, PlanArgs(node.args), std::move(outputs));
+    std::vector<Arg> args = CompleteArgs(*op->op, node.args);
+    SPIRLOOM_TRY(CheckArgs(*op->op, args));
+    OpCall call = calls_.Call(*op, PlanArgs(std::move(args)), std::move(outputs));
     SPIRLOOM_TRY(CheckOutputs(call, node.outputs));
     const Storage requested = RequestedStorage(node, *op->op);
     if (op->op->view_of >= 0) {

@@ -1,6 +1,8 @@
 #include "runtime/graph/plan/op_call.h"
 
+#include <algorithm>
 #include <cassert>
+#include <span>
 
 #include "runtime/base/error.h"
 
@@ -34,6 +36,13 @@ ArgKind ArgKindOf(ops::ArgType type) {
 }
 
 }  // namespace
+
+std::vector<Arg> CompleteArgs(const ops::OpInfo& op, std::vector<Arg> args) {
+  if (args.size() >= op.args.size()) return args;
+  const auto rest = std::span(op.args).subspan(args.size());
+  if (std::ranges::all_of(rest, &ops::ArgInfo::optional)) args.resize(op.args.size());
+  return args;
+}
 
 Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args) {
   if (args.size() != op.args.size()) {

@@ -17,6 +17,9 @@
 
 namespace spirloom::graph {
 
+// `args` of a file, which may be older than the op's last optional tensors: those are absent.
+std::vector<Arg> CompleteArgs(const ops::OpInfo& op, std::vector<Arg> args);
+
 // Checks that `args` has the kinds that the op's schema asks for. Fails with kInvalidFile naming
 // the argument and both kinds.
 Status CheckArgs(const ops::OpInfo& op, std::span<const Arg> args);

@@ -10,6 +10,8 @@ float value(int i) {
   int word = weight_at(((row / 32 * steps + k / 32) * 32 + row % 32) * 4 + k / 8 % 4);
   int place = k % 8 ^ (LOW_FIRST ? 0 : 1);
   int number = bitfieldExtract(word, place * 4, 4);
-  return float((number & 15) - 8) * scales_at(row * row_step + k / GROUP * group_step);
+  int group = row * row_step + k / GROUP * group_step;
+  float v = float((number & 15) - 8) * scales_at(group);
+  return HAS_OFFSETS ? v + offsets_at(group) : v;
 }
 

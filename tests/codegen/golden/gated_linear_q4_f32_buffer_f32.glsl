@@ -16,8 +16,14 @@ float product(int row, int column) {
       int group = group_at(min(k, depth - 1), column);
       vec4 four = numbers(words, j, zero_of(group));
       float part = 0.0;
-      for (int c = 0; c < min(4, depth - k); c++) part += x_at(row * depth + k + c) * four[c];
+      float total = 0.0;
+      for (int c = 0; c < min(4, depth - k); c++) {
+        float v = x_at(row * depth + k + c);
+        part += v * four[c];
+        total += v;
+      }
       sum += part * scales_at(group);
+      if (HAS_OFFSETS) sum += total * offsets_at(group);
     }
   }
   return sum + (has_bias != 0 ? bias_at(column) : 0.0);

@@ -24,21 +24,26 @@ void main() {
     int group00 = group_at(step0 * STEP, column0);
     float scale00 = scales_at(group00);
     float zero00 = zero_of(group00);
+    float offset00 = offset_of(group00);
     ivec4 words01 = weight_at4(weights1 + step0 * 32);
     int group01 = group_at(step0 * STEP, column1);
     float scale01 = scales_at(group01);
     float zero01 = zero_of(group01);
+    float offset01 = offset_of(group01);
     int step1 = min(step + 32, steps - 1);
     ivec4 words10 = weight_at4(weights0 + step1 * 32);
     int group10 = group_at(step1 * STEP, column0);
     float scale10 = step + 32 < steps ? scales_at(group10) : 0.0;
     float zero10 = zero_of(group10);
+    float offset10 = step + 32 < steps ? offset_of(group10) : 0.0;
     ivec4 words11 = weight_at4(weights1 + step1 * 32);
     int group11 = group_at(step1 * STEP, column1);
     float scale11 = step + 32 < steps ? scales_at(group11) : 0.0;
     float zero11 = zero_of(group11);
+    float offset11 = step + 32 < steps ? offset_of(group11) : 0.0;
     vec4 dot000 = vec4(0.0);
     vec4 dot001 = vec4(0.0);
+    vec4 total00 = vec4(0.0);  // of x
     {
       vec4 low0 = numbers(words00, 0, zero00);
       vec4 high0 = numbers(words00, 1, zero00);
@@ -46,6 +51,7 @@ void main() {
       vec4 high1 = numbers(words01, 1, zero01);
       vec4 x_low, x_high;
       x_at8(row0 + step0 * (STEP / 8) + 0, x_low, x_high);
+      if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
     }
@@ -56,6 +62,7 @@ void main() {
       vec4 high1 = numbers(words01, 3, zero01);
       vec4 x_low, x_high;
       x_at8(row0 + step0 * (STEP / 8) + 1, x_low, x_high);
+      if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
     }
@@ -66,6 +73,7 @@ void main() {
       vec4 high1 = numbers(words01, 5, zero01);
       vec4 x_low, x_high;
       x_at8(row0 + step0 * (STEP / 8) + 2, x_low, x_high);
+      if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
     }
@@ -76,12 +84,15 @@ void main() {
       vec4 high1 = numbers(words01, 7, zero01);
       vec4 x_low, x_high;
       x_at8(row0 + step0 * (STEP / 8) + 3, x_low, x_high);
+      if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
     }
     sum0 += vec2(scale00 * dot(dot000, vec4(1.0)), scale01 * dot(dot001, vec4(1.0)));
+    if (HAS_OFFSETS) sum0 += vec2(offset00, offset01) * dot(total00, vec4(1.0));
     vec4 dot100 = vec4(0.0);
     vec4 dot101 = vec4(0.0);
+    vec4 total10 = vec4(0.0);  // of x
     {
       vec4 low0 = numbers(words10, 0, zero10);
       vec4 high0 = numbers(words10, 1, zero10);
@@ -89,6 +100,7 @@ void main() {
       vec4 high1 = numbers(words11, 1, zero11);
       vec4 x_low, x_high;
       x_at8(row0 + step1 * (STEP / 8) + 0, x_low, x_high);
+      if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
     }
@@ -99,6 +111,7 @@ void main() {
       vec4 high1 = numbers(words11, 3, zero11);
       vec4 x_low, x_high;
       x_at8(row0 + step1 * (STEP / 8) + 1, x_low, x_high);
+      if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
     }
@@ -109,6 +122,7 @@ void main() {
       vec4 high1 = numbers(words11, 5, zero11);
       vec4 x_low, x_high;
       x_at8(row0 + step1 * (STEP / 8) + 2, x_low, x_high);
+      if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
     }
@@ -119,10 +133,12 @@ void main() {
       vec4 high1 = numbers(words11, 7, zero11);
       vec4 x_low, x_high;
       x_at8(row0 + step1 * (STEP / 8) + 3, x_low, x_high);
+      if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
     }
     sum0 += vec2(scale10 * dot(dot100, vec4(1.0)), scale11 * dot(dot101, vec4(1.0)));
+    if (HAS_OFFSETS) sum0 += vec2(offset10, offset11) * dot(total10, vec4(1.0));
   }
   partial[0 + lane] = sum0.x;
   partial[256 + lane] = sum0.y;

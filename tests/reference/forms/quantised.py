@@ -22,23 +22,29 @@ def _layer(numbers: Callable[[Any], Any], op: str = "aten.linear") -> Callable[.
     def form(
         x: Any, weight: Any, scales: Any, group: int, bias: Any, zeros: Any, *rest: Any
     ) -> Any:
+        *others, offsets = rest
         rows, depth = weight.shape[0], x.shape[-1]
         groups = torch.arange(depth) // (group or max(depth, 1))
         of_element = [None if t is None else t.double().reshape(-1, t.shape[-1])[groups, :rows].T
-                      for t in (scales, zeros)]  # fmt: skip
+                      for t in (scales, zeros, offsets)]  # fmt: skip
         values = numbers(weight)[:, :depth]
         values = (values if zeros is None else values - of_element[1]) * of_element[0]
+        values = values if offsets is None else values + of_element[2]
         bias = None if bias is None else bias[:rows]
-        return LAYERS[op](x, values, bias, *rest)
+        return LAYERS[op](x, values, bias, *others)
 
     return form
 
 
-def _rows(numbers: Any, scales: Any, index: Any, group: int, by_column: bool, *_: Any) -> Any:
+def _rows(numbers: Any, scales: Any, index: Any, group: int, by_column: bool, *rest: Any) -> Any:
     """An embedding of the table that the numbers stand for, indices counted from its start."""
     count, size = numbers.shape
-    by_row = scales.double().T[:count] if by_column else scales.double().reshape(count, -1)
-    table = numbers.reshape(count, -1, group or size) * by_row[:, :, None]
+
+    def by_row(t: Any) -> Any:
+        return (t.double().T[:count] if by_column else t.double().reshape(count, -1))[:, :, None]
+
+    table = numbers.reshape(count, -1, group or size) * by_row(scales)
+    table = table if rest[-1] is None else table + by_row(rest[-1])
     return torch.nn.functional.embedding(index % count, table.reshape(count, size))
 
 
@@ -85,7 +91,7 @@ def _rounded(layer: Callable[..., Any]) -> Callable[..., Any]:
         shape = (*x.shape[:-1], 1)
         scale, zero = scale.double().reshape(shape), zero.double().reshape(shape)
         numbers = torch.clamp(torch.round(x / scale) + zero, -128, 127)
-        return layer((numbers - zero) * scale, weight, scales, group, bias, None, *rest)
+        return layer((numbers - zero) * scale, weight, scales, group, bias, None, *rest, None)
 
     return form
 
