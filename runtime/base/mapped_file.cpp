@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -40,6 +42,14 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) return SystemError(path, errno);
   return MappedFile(static_cast<const std::byte*>(data), size);
+}
+
+void MappedFile::LetGo(std::span<const std::byte> part) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<uintptr_t>(part.data());
+  const uintptr_t first = (start + page - 1) / page * page;  // pages that are the part's alone
+  const uintptr_t end = (start + part.size()) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

@@ -26,6 +26,10 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
+  // Lets go of the memory that a part of some mapped file takes; whoever reads it again has it read
+  // from the file again.
+  static void LetGo(std::span<const std::byte> part);
+
  private:
   MappedFile(const std::byte* data, size_t size) : data_(data), size_(size) {}
 

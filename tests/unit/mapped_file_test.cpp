@@ -34,6 +34,18 @@ TEST(MappedFile, MovingKeepsTheMapping) {
   EXPECT_EQ(moved.bytes()[0], std::byte{'x'});
 }
 
+TEST(MappedFile, PagesThatWereLetGoAreReadAgain) {
+  std::string text(100000, 'a');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 26);
+  Result<MappedFile> file = MappedFile::Open(WriteTemporary("mapped_file_pages", text));
+  ASSERT_TRUE(file.ok());
+  MappedFile::LetGo(file->bytes().subspan(1, 50000));
+  MappedFile::LetGo(file->bytes().subspan(60000, 10));
+  MappedFile::LetGo(file->bytes().subspan(99999));
+  const auto* bytes = reinterpret_cast<const char*>(file->bytes().data());
+  EXPECT_EQ(std::string(bytes, file->bytes().size()), text);
+}
+
 TEST(MappedFile, AnEmptyFileIsAnEmptySpan) {
   Result<MappedFile> file = MappedFile::Open(WriteTemporary("mapped_file_empty", ""));
   ASSERT_TRUE(file.ok());

@@ -5,17 +5,28 @@
 #include <cstring>
 
 #include "runtime/base/align.h"
+#include "runtime/base/mapped_file.h"
 #include "runtime/vulkan/command_buffer.h"
 
 namespace spirloom::graph {
+namespace {
+
+// Bytes of a file that are in memory twice.
+constexpr size_t kPart = size_t{4} << 20;
+
+}  // namespace
 
 uint64_t ConstantUpload::StagedSize(uint64_t size) { return AlignUp(size, 16); }
 
-void ConstantUpload::Fill(std::byte* target, const std::byte* data, size_t size) {
+void ConstantUpload::Fill(std::byte* target, const std::byte* data, size_t size, bool is_mapped) {
   if (data == nullptr) {
     std::memset(target, 0, size);
-  } else {
-    std::memcpy(target, data, size);
+    return;
+  }
+  for (size_t done = 0; done < size; done += kPart) {
+    const size_t part = std::min(kPart, size - done);
+    std::memcpy(target + done, data + done, part);
+    if (is_mapped) MappedFile::LetGo({data + done, part});
   }
 }
 
@@ -30,7 +41,7 @@ Status ConstantUpload::Add(uint32_t tensor, const std::byte* data, size_t total)
     const size_t size =
         std::min<size_t>(total - done, static_cast<size_t>(staging_->size() - staged_));
     assert(size > 0);
-    Fill(staging_->mapped() + staged_, data == nullptr ? data : data + done, size);
+    Fill(staging_->mapped() + staged_, data == nullptr ? data : data + done, size, is_mapped_);
     pieces_.push_back({tensor, done, staged_, size});
     done += size;
     // Copies start at multiples of 4 bytes.

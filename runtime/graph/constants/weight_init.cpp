@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <set>
 #include <utility>
 #include <vector>
@@ -114,14 +113,14 @@ class WeightInit {
 
   Status UploadPersistent() {
     const RecorderResources resources = ResourcesFor(store_);
-    ConstantUpload upload(inputs_.device, resources, StagingSize());
+    ConstantUpload upload(inputs_.device, resources, StagingSize(), inputs_.graph.is_mapped);
     for (uint32_t root : work_.persistent) {
       const TensorResource* resource = store_.Find(root);
       if (!IsRaw(root) || resource == nullptr) continue;
       const std::byte* data = BytesOf(root).data();
       const auto size = static_cast<size_t>(TensorAt(root).size);
       if (std::byte* mapped = resource->buffer->mapped(); mapped != nullptr) {
-        ConstantUpload::Fill(mapped, data, size);
+        ConstantUpload::Fill(mapped, data, size, inputs_.graph.is_mapped);
       } else {
         SPIRLOOM_TRY(upload.Add(root, data, size));
       }
@@ -195,7 +194,8 @@ class WeightInit {
     SPIRLOOM_TRY(batch.Allocate(ToVector(tensors.batch_only), vulkan::MemoryUse::kDevice).status());
     for (uint32_t root : tensors.raw) {
       const std::span<const std::byte> bytes = BytesOf(root);
-      std::memcpy(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size());
+      ConstantUpload::Fill(batch.Find(root)->buffer->mapped(), bytes.data(), bytes.size(),
+                           inputs_.graph.is_mapped);
     }
     return Dispatches(begin, end, batch);
   }

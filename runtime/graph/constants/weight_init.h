@@ -29,7 +29,7 @@ struct WeightInitInputs {
   ConstantPool& known;       // those of it are shared, not prepared again; gets the rest
   uint64_t state_set = 0;    // of which states are, in `known`
   // How much constant data is in host-visible memory at a time.
-  uint64_t batch_bytes = uint64_t{64} << 20;
+  uint64_t batch_bytes = uint64_t{16} << 20;
 };
 
 struct WeightInitResult {

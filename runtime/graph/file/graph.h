@@ -73,6 +73,7 @@ struct Node {
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<std::span<const std::byte>> constants;  // refer to the file, which must outlive this
+  bool is_mapped = false;                             // the file, and that of the constants
   std::vector<Node> nodes;
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;

@@ -99,6 +99,7 @@ Result<LoadedGraph> LoadGraphFile(const std::string& path, std::string_view meth
   }
   Result<Graph> graph = ParseGraph(file.bytes(), constants, method);
   if (!graph.ok()) return std::move(graph).status().While(context);
+  graph->is_mapped = true;
   return LoadedGraph{std::move(file), std::move(constants_file), std::move(graph).value()};
 }
 

@@ -1,0 +1,73 @@
+"""How much memory loading takes at once: weights lie on the device once, and in the host's memory
+in parts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spirloom import graph_file
+from spirloom.builder import Builder
+from spirloom.ir import Array, DType, Graph, Tensor, constant
+from spirloom.ops import OpLibrary
+from spirloom.weight_numbers import Numbers
+
+FEATURES, GROUP = 2048, 32
+PERIOD = np.random.default_rng(0).integers(-8, 8, 65521, dtype=np.int8)
+# Loads a small model, so that libraries and driver are there, then the other: what the process and
+# the device took more at most, and what the device has in the end.
+MEASURED = """
+import re, sys
+from pathlib import Path
+import spirloom
+
+def status(key):
+    return int(re.search(key + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+runtime = spirloom.Runtime(cache_dir="none")
+small = runtime.load(sys.argv[1])
+before, device = status("VmRSS"), runtime.memory["in_use"]
+large = runtime.load(sys.argv[2])
+memory = runtime.memory
+print(status("VmHWM") - before, memory["peak"] - device, memory["in_use"] - device)
+"""
+
+
+def network(path: Path, kind: str, layers: int) -> Path:
+    """Square layers, of numbers of 4 bits or of halves."""
+    graph = Graph([Tensor("x", DType.F16, (1, FEATURES))])
+    build = Builder(OpLibrary(), graph)
+    x = graph.inputs[0]
+    for i in range(layers):
+        build.name = f"layer{i}"
+        values = np.resize(np.roll(PERIOD, i), (FEATURES, FEATURES))
+        op, args = _layer(i, values, kind)
+        x = build.emit(op, x=x, **args)
+    graph.outputs = [x]
+    graph_file.save(graph, path)
+    return path
+
+
+def _layer(i: int, values: Array, kind: str) -> tuple[str, dict[str, object]]:
+    """The operator and its weight, unlike those of others: files hold equal constants once."""
+    if kind == "f16":
+        return "aten.linear", {"weight": constant(f"w{i}", values.astype(np.float16))}
+    scales = np.full((FEATURES, FEATURES // GROUP), 1 + i / 1024, np.float32)
+    return "spirloom.linear_q4", {**Numbers(values, scales).arguments(f"w{i}")}
+
+
+@pytest.mark.parametrize(("kind", "layers"), [("f16", 25), ("int4", 88)])
+def test_weights_take_memory_once(kind: str, layers: int, tmp_path: Path) -> None:
+    """A fifth of 200 MB is more than what is staged, and much less than the file once more."""
+    paths = [network(tmp_path / f"{n}.slg", kind, n) for n in (1, layers)]
+    size = paths[1].stat().st_size
+    assert size > 200e6
+    line = [sys.executable, "-c", MEASURED, *map(str, paths)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    process, peak, kept = map(int, done.stdout.split())
+    assert size < kept < 1.02 * size
+    assert peak < 1.2 * size
+    assert process < 1.2 * size
