@@ -5,24 +5,48 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from spirloom.ir import DType, Graph, Node, Tensor
+from spirloom.ir import DType, Graph, Node, Tensor, constant
+from spirloom.ops import OpLibrary
 
+_QUANTIZE = "spirloom.quantize"
+_BYTES = {DType.U8: 0, DType.I8: -128}  # with the least of each
 LEAST_BYTES = 4096  # smaller ones may be what the network's numbers hang on, and take no room
 
 
 def made_up(graph: Graph) -> Graph:
-    """The graph itself, whose large constants of floats became nodes that make such numbers."""
+    """The graph itself, whose large constants of floats and of bytes, as quantised weights are,
+    became nodes that make such numbers."""
     constants = dict.fromkeys(
         tensor for node in graph.nodes for tensor in node.inputs() if _is_large(tensor)
     )
-    makers = [_maker(tensor) for tensor in constants]
-    graph.nodes[:0] = makers
+    graph.nodes[:0] = [node for tensor in constants for node in _makers(tensor)]
     return graph
 
 
 def _is_large(tensor: Tensor) -> bool:
-    is_float = tensor.dtype in (DType.F32, DType.F16)
-    return tensor.data is not None and is_float and tensor.size >= LEAST_BYTES
+    is_made = tensor.dtype in (DType.F32, DType.F16, *_BYTES)
+    return tensor.data is not None and is_made and tensor.size >= LEAST_BYTES
+
+
+def _makers(tensor: Tensor) -> list[Node]:
+    if tensor.dtype not in _BYTES:
+        return [_maker(tensor)]
+    tensor.data = None
+    noise = Tensor(f"{tensor.name}.noise", DType.F32, tensor.shape)
+    low = _BYTES[tensor.dtype]
+    given = {
+        "x": noise,
+        "scale": constant(f"{tensor.name}.scale", np.full(1, 1 / 128, np.float32)),
+        "zero_point": constant(f"{tensor.name}.zero", np.full(1, low + 128, np.int32)),
+        "quant_min": low,
+        "quant_max": low + 255,
+        "dtype": str(tensor.dtype),
+    }
+    rounded = OpLibrary().complete(_QUANTIZE, given)
+    return [
+        Node("bench.noise", (tensor.shape, 1.0, "f32"), (noise,), noise.name),
+        Node(_QUANTIZE, rounded, (tensor,), tensor.name),
+    ]
 
 
 def _maker(tensor: Tensor) -> Node:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from spirloom.ir import DType, Graph, Node, Tensor, constant
+from spirloom.ops import OpLibrary
 
 from benchmarks.calls import library
 from benchmarks.gpu.bundle import make_bundle
@@ -23,12 +24,16 @@ from benchmarks.gpu.weights import made_up
 from codegen import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
+OPS = OpLibrary()
 BUILD = Path(os.environ.get("SPIRLOOM_BUILD", ROOT / "build" / "release"))
 TABLE = """\
 products:
   - {op: aten.mm, call: {a: [16, 32], b: [32, 16]}}
 rows:
   - {op: aten.linear, call: {x: [1, 64], weight: [64, 64], bias: null}, dtypes: [f32]}
+  - op: spirloom.linear_q4
+    call: {x: [1, 64], weight: [128, 32], scales: [2, 128], group: 32, bias: null, zeros: null}
+    dtypes: [f16]
 memory:
   - {op: aten.permute, call: {x: [8, 16], dims: [1, 0]}, torch: aten.permute_copy, dtypes: [f16]}
 """
@@ -75,12 +80,14 @@ def test_the_committed_table_is_of_operators_that_exist(tmp_path: Path) -> None:
 
 def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
     assert [call["id"] for call in results["calls"]] == list(results["call_times"])
-    assert len(results["calls"]) == 4
+    assert len(results["calls"]) == 5
     for timed in (*results["call_times"].values(), *results["network_times"].values()):
         assert timed["seconds"] > 0
-    (linear,) = (v for k, v in results["call_times"].items() if "linear" in k)
-    assert "linear" in linear["kernels"]
-    assert "noise" not in linear["kernels"], "weights are made when the model is loaded"
+    linear = [v["kernels"] for k, v in results["call_times"].items() if "linear" in k]
+    assert ["linear" in kernels for kernels in linear] == [True, True]
+    assert not any(
+        "noise" in kernels or "quantize" in kernels for kernels in linear
+    ), "weights are made when the model is loaded"
     gpu = results["network_gpu_times"]["squeezenet1_1-1-f32"]
     assert gpu["dispatches"] > 20
     assert gpu["seconds"] > 0
@@ -117,6 +124,7 @@ def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
     for words in (
         "mm 16x32 32x16 f16",
         "permute 8x16",
+        "linear_q4 1x64 128x32",
         "| squeezenet1_1 | 1 | f32 |",
         "| tiny | int4 |",
         "no PyTorch",
@@ -153,6 +161,20 @@ def test_large_weights_are_made_up() -> None:
     maker = graph.nodes[0]
     assert maker.outputs == (large,)
     assert maker.args[1] == pytest.approx(3**0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_bytes_of_weights_are_made_up_in_all_their_range(dtype: type[Any]) -> None:
+    weight, y = constant("w", np.zeros((64, 128), dtype)), Tensor("y", DType.F32, (64, 128))
+    node = Node("aten._to_copy", (weight, "f32"), (y,))
+    noise, rounded, _ = made_up(Graph([], [y], [node])).nodes
+    assert weight.data is None and rounded.outputs == (weight,)
+    assert next(iter(rounded.inputs())) is noise.outputs[0]
+    args = dict(zip(OPS.arg_names(rounded.op), rounded.args, strict=True))
+    given = {name: arg.data if isinstance(arg, Tensor) else arg for name, arg in args.items()}
+    (values,) = OPS.compute(rounded.op, {**given, "x": np.linspace(-1, 1, 9, dtype=np.float32)})
+    limits = np.iinfo(dtype)
+    assert (values.min(), values.max()) == (limits.min, limits.max)
 
 
 def test_a_wrong_table_is_refused_with_its_place(tmp_path: Path) -> None:
