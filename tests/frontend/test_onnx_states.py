@@ -15,6 +15,7 @@ from spirloom.ir import Array, Graph
 from tests.frontend.models import model, node, ops, random
 from tests.frontend.reference_run import run
 
+MASK = "attention_mask"
 HEADS, DEPTH, ROWS = 2, 8, 12
 WIDTH = HEADS * DEPTH
 
@@ -58,6 +59,30 @@ def decoder(
     return model([*nodes, *more], inputs, constants, outputs)
 
 
+def masked(tokens: int) -> onnx.ModelProto:
+    """A decoder with the mask that transformers' models have: 1 for each row that is seen."""
+    made = decoder(tokens)
+    mask = onnx.helper.make_tensor_value_info(MASK, onnx.TensorProto.INT64, [1, "total"])
+    made.graph.input.append(mask)
+    constants = {"one": np.float32(1), "low": np.finfo(np.float32).min, "axes": np.asarray([1, 2])}
+    for name, value in constants.items():
+        made.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+    nodes = [
+        node("Cast", MASK, "seen", to=onnx.TensorProto.FLOAT),
+        node("Sub", "one seen", "hidden"),
+        node("Mul", "hidden low", "lowered"),
+        node("Unsqueeze", "lowered axes", "mask"),
+    ]
+    for each in made.graph.node:
+        if each.op_type == "Softmax":
+            nodes.append(node("Add", f"{each.input[0]} mask", f"{each.input[0]}.masked"))
+            each.input[0] += ".masked"
+        nodes.append(each)
+    del made.graph.node[:]
+    made.graph.node.extend(nodes)
+    return made
+
+
 def window() -> onnx.ModelProto:
     """A convolution over the last three steps of a signal, of which two come from the cache."""
     return model(
@@ -86,9 +111,11 @@ def steps(made: onnx.ModelProto, pairs: Mapping[str, str], first: Mapping[str, A
     reference = pytest.importorskip("onnx.reference")
     evaluator = reference.ReferenceEvaluator(made)
     names = [info.name for info in made.graph.output]
+    has_mask = MASK in {info.name for info in made.graph.input}
     states, results = dict(first), []
-    for x in given:
-        found = dict(zip(names, evaluator.run(None, {"x": x, **states}), strict=True))
+    for i, x in enumerate(given, 1):
+        mask = {MASK: np.ones((1, i * x.shape[1]), np.int64)} if has_mask else {}
+        found = dict(zip(names, evaluator.run(None, {"x": x, **states, **mask}), strict=True))
         states = {before: found[after] for before, after in pairs.items()}
         results.append(found["y"])
     return results
@@ -102,10 +129,17 @@ def check(graph: Graph, given: Sequence[Array], wanted: Sequence[Array]) -> dict
     return states
 
 
+@pytest.mark.parametrize("has_mask", [False, True])
 @pytest.mark.parametrize("tokens", [1, 3])
-def test_a_cache_that_grows_is_written_in_place(tokens: int, tmp_path: Path) -> None:
-    made = decoder(tokens)
-    graph = imported(made, tmp_path, "--state", "past_*=present_*", "--dim", f"past=1..{ROWS}")
+def test_a_cache_that_grows_is_written_in_place(
+    tokens: int, has_mask: bool, tmp_path: Path
+) -> None:
+    """A mask that hides nothing, whatever the count of rows, is left out."""
+    made = masked(tokens) if has_mask else decoder(tokens)
+    np.save(tmp_path / "seen.npy", np.ones((1, 1), np.int64))
+    options = ["--fix", f"{MASK}={tmp_path / 'seen.npy'}"] if has_mask else []
+    options += ["--state", "past_*=present_*", "--dim", f"past=1..{ROWS}"]
+    graph = imported(made, tmp_path, *options)
     assert ops(graph).count("spirloom.cache_update") == 4
     assert ops(graph).count("spirloom.cached_attention") == 2
     assert "aten.cat" not in ops(graph) and not graph.symbols
@@ -176,6 +210,13 @@ def test_what_cannot_be_written_in_place(
     other.graph.output.append(onnx.helper.make_tensor_value_info("z", 1, None))
     said = refusal(other, tmp_path, capsys, *state, "--dim", "past=1..8")
     assert "The model cannot vary in size" in said or "follows from it" in said
+
+
+def test_a_mask_that_may_hide_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--state", "past_*=present_*", "--dim", "past=1..8", "--dim", "total=1")
+    said = refusal(masked(1), tmp_path, capsys, *options, "--range", f"{MASK}=0..1")
+    assert "masks what attention sees. A mask that is an input and never hides a row can be" in said
+    assert "--fix MASK=FILE.npy" in said
 
 
 def test_one_of_a_pair_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,10 @@ from spirloom.sizes import Varying
 from spirloom.varying.specialize import specialize
 
 _ATTENTION = "aten.scaled_dot_product_attention"
+_LEFT_OUT = (
+    "A mask that is an input and never hides a row can be left out: --fix MASK=FILE.npy, a single "
+    "one that attention broadcasts (docs/importing.md)"
+)
 _ROWS = 2  # the dim of rows in [batch, head, row, column]
 
 
@@ -151,7 +155,7 @@ class _Grower:
         keys, values = (self._seen(args[name]) for name in ("key", "value"))
         named = ", ".join(cache.past.name for cache in (keys, values) if cache is not None)
         if args["attn_mask"] is not None or args["is_causal"]:
-            self._refuse(named, f"'{node.name}' masks what attention sees")
+            self._refuse(named, f"'{node.name}' masks what attention sees. {_LEFT_OUT}")
         if keys is None or values is None or keys.symbol != values.symbol or keys is values:
             self._refuse(named, f"keys and values of '{node.name}' are no two caches of one size")
         if keys.new.shape[_ROWS] != values.new.shape[_ROWS]:
