@@ -47,6 +47,7 @@ _SIDECAR_KEYS = (
     "where",
     "inserted",
     "tensors",
+    "takes",
     "params",
     "push",
     "constants",
@@ -63,8 +64,68 @@ _ONE = Literal(Kind.INT, 1)
 _NEVER = Literal(Kind.BOOL, False)
 
 
-def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templates) -> Kernel:
-    """Reads one kernel; `stem` is its name unless it has one."""
+def special_arguments(nodes: Iterable[Node], templates: Templates) -> frozenset[str]:
+    """The arguments that some of the kernels name under `takes`, whose calls are theirs."""
+    kernels = (_with_defaults(node, templates) for node in nodes)
+    return frozenset(name for kernel in kernels for name in _taken(kernel))
+
+
+def _with_defaults(node: Node, templates: Templates) -> Mapping:
+    """A kernel's keys over those of its template and of what it extends."""
+    own = Fields.of(node, "a kernel", _KEYS)
+    sidecar = templates.sidecar(own.need_scalar("template").text)
+    bases = templates.extended_by(own.node)
+    merged = own.node
+    for base in reversed([sidecar, *bases] if sidecar is not None else bases):
+        merged = _merged(base, merged)
+    return merged
+
+
+def _taken(kernel: Mapping) -> set[str]:
+    items = Fields.of(kernel, "a kernel", _KEYS).items("takes")
+    return {as_scalar(item, "an argument").text for item in items}
+
+
+def _without_untaken(kernel: Mapping, special: Iterable[str]) -> Mapping:
+    """The kernel, which leaves the special arguments that it does not take unbound, and computes no
+    calls that have them."""
+    entries = {entry.key.text: entry for entry in kernel.entries}
+    for name in sorted(set(special) - _taken(kernel)):
+        unbound = Mapping(kernel.position, (_entry(kernel.position, name, "none"),))
+        entries["tensors"] = _over(unbound, entries.get("tensors"), kernel.position)
+        when = entries.get("when")
+        absent = f"not present({name})"
+        if when is None:
+            entries["when"] = _entry(kernel.position, "when", absent)
+        else:
+            given = as_scalar(when.value, "'when'")
+            text = f"({given.text}) and {absent}"
+            entries["when"] = Entry(when.key, dataclasses.replace(given, text=text, one_line=False))
+    return Mapping(kernel.position, tuple(entries.values()))
+
+
+def _over(base: Mapping, given: Entry | None, position: Position) -> Entry:
+    """The entry of a map, with those of `base` that it lacks."""
+    own = base if given is None else merge(base, as_mapping(given.value, "'tensors'"))
+    return Entry(given.key if given else _scalar(position, "tensors"), own)
+
+
+def _entry(position: Position, key: str, text: str) -> Entry:
+    return Entry(_scalar(position, key), _scalar(position, text))
+
+
+def _scalar(position: Position, text: str) -> Scalar:
+    return Scalar(position, text, quoted=False, one_line=False)
+
+
+def load_kernel(
+    node: Node,
+    stem: Scalar,
+    signature: Signature,
+    templates: Templates,
+    special: Iterable[str] = (),
+) -> Kernel:
+    """Reads one kernel; `stem` is its name unless it has one, `special` what few kernels take."""
     own = Fields.of(node, "a kernel", _KEYS)
     template = own.need_scalar("template")
     templates.need(template)
@@ -74,9 +135,7 @@ def load_kernel(node: Node, stem: Scalar, signature: Signature, templates: Templ
         known = (*_SIDECAR_KEYS, "spec", "test_shapes")
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
         bases = [sidecar, *bases]
-    merged = own.node
-    for base in reversed(bases):
-        merged = _merged(base, merged)
+    merged = _without_untaken(_with_defaults(node, templates), special)
     for key in ("push", "constants"):
         merged = _without_left_out(merged, key, bases)
     fields = Fields.of(merged, "a kernel", _KEYS)

@@ -14,7 +14,7 @@ from codegen.expr.types import Expr, Kind, Variable
 from codegen.fields import Fields, as_int, as_scalar, as_sequence, check_name
 from codegen.foreign import check_foreign_names, load_foreign_names
 from codegen.inserted_calls import check_inserted_calls
-from codegen.kernels import load_kernel
+from codegen.kernels import load_kernel, special_arguments
 from codegen.op import Op
 from codegen.packing import link_packs
 from codegen.reference import load_reference
@@ -181,7 +181,8 @@ def _kernels(
     nodes: Sequence[Node] = [one] if one else as_sequence(several or stem, "'kernels'").items
     if not nodes:
         raise SpecError.at(fields.need("kernels").position, "List of kernels is empty.")
-    kernels = [load_kernel(node, stem, signature, templates) for node in nodes]
+    special = special_arguments(nodes, templates) & {arg.name for arg in signature.args}
+    kernels = [load_kernel(node, stem, signature, templates, special) for node in nodes]
     if kernels[-1].prefer is not None:
         message = (
             f"Kernel '{kernels[-1].name}' is the last; "

@@ -16,9 +16,11 @@ def linear(
     act_min: float,
     act_max: float,
     addend: Array | None,
+    norm: Array | None = None,
+    norm_eps: Array | None = None,
 ) -> Array:
-    """x times the transposed weight, plus the bias and the addend, then the activation."""
-    y = x @ weight.T
+    """x, normed, times the transposed weight, plus the bias and the addend, then the activation."""
+    y = normed(x, norm, norm_eps) @ weight.T
     if bias is not None:
         y = y + bias
     if addend is not None:
@@ -33,10 +35,21 @@ def gated_linear(
     activation: int,
     act_min: float,
     act_max: float,
+    norm: Array | None = None,
+    norm_eps: Array | None = None,
 ) -> Array:
     """What the first half of the columns give, through the activation, times the other half."""
+    x = normed(x, norm, norm_eps)
     gate, other = np.split(linear(x, weight, bias, 0, 0.0, 0.0, None), 2, axis=-1)
     return activate(gate, activation, act_min, act_max) * other
+
+
+def normed(x: Array, norm: Array | None, norm_eps: Array | None) -> Array:
+    """The row by its root mean square, times the norm, if there is one."""
+    if norm is None or norm_eps is None:
+        return x
+    root = np.sqrt(np.mean(x * x) + norm_eps[0])
+    return np.asarray(x / root * norm)
 
 
 def addmm(c: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:

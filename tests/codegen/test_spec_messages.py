@@ -39,7 +39,7 @@ MISTAKES = [
         "10:3",
         "Key 'grids' is unknown in a kernel; known keys "
         "are: name, template, extends, when, prefer, dtypes, storages, no_storage, axes, where, "
-        "inserted, tensors, params, push, "
+        "inserted, tensors, takes, params, push, "
         "constants, workgroup, grid, repeat, joined_at, needs, portable, for_tests.",
     ),
     ("kernel:", "kernels:", "10:3", "A list is expected for 'kernels', not a map."),
