@@ -16,8 +16,8 @@ def linear(
     act_min: float,
     act_max: float,
     addend: Array | None,
-    norm: Array | None = None,
-    norm_eps: Array | None = None,
+    norm: Array | None,
+    norm_eps: Array | None,
 ) -> Array:
     """x, normed, times the transposed weight, plus the bias and the addend, then the activation."""
     y = normed(x, norm, norm_eps) @ weight.T
@@ -35,12 +35,11 @@ def gated_linear(
     activation: int,
     act_min: float,
     act_max: float,
-    norm: Array | None = None,
-    norm_eps: Array | None = None,
+    norm: Array | None,
+    norm_eps: Array | None,
 ) -> Array:
     """What the first half of the columns give, through the activation, times the other half."""
-    x = normed(x, norm, norm_eps)
-    gate, other = np.split(linear(x, weight, bias, 0, 0.0, 0.0, None), 2, axis=-1)
+    gate, other = np.split(linear(x, weight, bias, 0, 0.0, 0.0, None, norm, norm_eps), 2, axis=-1)
     return activate(gate, activation, act_min, act_max) * other
 
 

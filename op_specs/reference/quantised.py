@@ -51,11 +51,13 @@ def linear_q8(
     act_max: float,
     addend: Array | None,
     offsets: Array | None,
+    norm: Array | None,
+    norm_eps: Array | None,
 ) -> Array:
     """A layer on the weights that the numbers stand for."""
     values = _dequantised(weight, scales, zeros, offsets, group, x.shape[-1])
     bias = None if bias is None else bias[: len(values)]
-    return linear(x, values, bias, activation, act_min, act_max, addend)
+    return linear(x, values, bias, activation, act_min, act_max, addend, norm, norm_eps)
 
 
 def linear_q4(x: Array, weight: Array, *args: Any) -> Array:
@@ -74,10 +76,12 @@ def gated_linear_q8(
     act_min: float,
     act_max: float,
     offsets: Array | None,
+    norm: Array | None,
+    norm_eps: Array | None,
 ) -> Array:
     """A gated layer on the weights that the numbers stand for."""
     values = _dequantised(weight, scales, zeros, offsets, group, x.shape[-1])
-    return gated_linear(x, values, bias, activation, act_min, act_max)
+    return gated_linear(x, values, bias, activation, act_min, act_max, norm, norm_eps)
 
 
 def gated_linear_q4(x: Array, weight: Array, *args: Any) -> Array:
@@ -207,7 +211,7 @@ def linear_dq8_q8(
     x_scale, x_zero = (t.reshape(*x.shape[:-1], 1) for t in (x_scale, x_zero))
     numbers = np.clip(np.rint(x / x_scale) + x_zero, -128, 127)
     rounded = (numbers - x_zero) * x_scale
-    rest = (activation, act_min, act_max, addend, None)
+    rest = (activation, act_min, act_max, addend, None, None, None)
     return linear_q8(rounded, weight, scales, group, bias, None, *rest)
 
 

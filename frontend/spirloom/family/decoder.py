@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
+
 import numpy as np
 
 from spirloom.builder import Builder
@@ -11,12 +14,21 @@ from spirloom.family.rotation import Rotation
 from spirloom.family.traits import GELU_TANH, SILU
 from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
-from spirloom.ops import OpLibrary
+from spirloom.ops import OpError, OpLibrary
 
 # From how many rows of a cache on, and in how many parts, a single query looks at it.
 _PARTED, PARTS = 512, 32
 # What spirloom.gated_linear calls activations.
 _CODES = {SILU: 6, GELU_TANH: 10}
+
+
+@dataclass(slots=True)
+class _Normed:
+    """A tensor to be normed: by what reads it, or by a call that all of these share."""
+
+    x: Tensor
+    weight: str
+    made: Tensor | None = None
 
 
 class Step:
@@ -34,6 +46,7 @@ class Step:
         self._weights = weights
         self._context = context
         self._graph = Graph()
+        self._library = library
         self._build = Builder(library, self._graph)
         self._count = max(count, 1)
         self._given = count > 0
@@ -54,9 +67,9 @@ class Step:
             last = self._call("last", "aten.select.int", x=x, dim=1, index=-1)
         else:
             last = self._view(x, (1, self._config.hidden))
-        last = self._norm(last, "model.norm.weight")
+        normed = _Normed(last, "model.norm.weight")
         head = "model.embed_tokens.weight" if self._config.tied else "lm_head.weight"
-        (scores,) = self._linears("lm_head", last, {head: self._config.vocabulary})
+        (scores,) = self._linears("lm_head", normed, {head: self._config.vocabulary})
         if scores.dtype is not DType.F32:
             scores = self._call("logits", "aten._to_copy", x=scores, dtype="f32")
         scores = self._capped(scores)
@@ -126,15 +139,15 @@ class Step:
         attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
         before = [f"{prefix}.{norm}.weight" for norm in c.traits.before]
         after = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.after]
-        h = self._norm(x, before[0])
+        h = _Normed(x, before[0])
         q, keys, values = self._cached(self._heads(h, attention), attention, layer)
         seen = self._attention(attention, q, keys, values, c.window(layer))
         flat = self._view(seen, (1, self._count, c.heads * c.head_size))
         x = self._last_linear(f"{attention}.o_proj", flat, x, after[0])
-        h = self._norm(x, before[1])
+        h = _Normed(x, before[1])
         return self._last_linear(f"{mlp}.down_proj", self._gated(h, mlp), x, after[1])
 
-    def _heads(self, h: Tensor, attention: str) -> Tensor:
+    def _heads(self, h: _Normed, attention: str) -> Tensor:
         """Queries, keys and values, one beside the other."""
         c = self._config
         counts = {"q": c.heads, "k": c.cached_heads, "v": c.cached_heads}
@@ -171,7 +184,7 @@ class Step:
             state.update = update
         return query, *updates
 
-    def _gated(self, h: Tensor, mlp: str) -> Tensor:
+    def _gated(self, h: _Normed, mlp: str) -> Tensor:
         """activation(gate) * up of two products: of one row by one dispatch."""
         inner, activation = self._config.inner, self._config.traits.activation
         rows = {f"{mlp}.{part}_proj.weight": inner for part in ("gate", "up")}
@@ -249,12 +262,15 @@ class Step:
         made = self._norm(self._linears(name, x, rows)[0], norm)
         return self._call(f"{name}.sum", "aten.add.Tensor", a=addend, b=made)
 
-    def _linears(self, node: str, x: Tensor, rows: dict[str, int], **more: Tensor) -> list[Tensor]:
+    def _linears(
+        self, node: str, x: Tensor | _Normed, rows: dict[str, int], **more: Tensor
+    ) -> list[Tensor]:
         """x times the matrices, which have so many rows: of neighbours of one kind at once, one
         beside the other."""
         made: list[Tensor] = []
         names = list(rows)
-        found = self._weights.matrices(node, rows, x.shape[-1])
+        depth = (x.x if isinstance(x, _Normed) else x).shape[-1]
+        found = self._weights.matrices(node, rows, depth)
         for count, matrix in found:
             run, names = names[:count], names[count:]
             name = node if len(found) == 1 else run[0].removesuffix(".weight")
@@ -263,15 +279,36 @@ class Step:
         return made
 
     def _product(
-        self, kind: str, node: str, x: Tensor, matrix: Matrix, rows: dict[str, int], **more: object
+        self,
+        kind: str,
+        node: str,
+        x: Tensor | _Normed,
+        matrix: Matrix,
+        rows: dict[str, int],
+        **more: object,
     ) -> Tensor:
         """By the operator of a kind, linear or gated_linear, that takes such a matrix."""
         operands: dict[str, object] = {"bias": self._bias(rows), **more}
-        if matrix.bits:
-            op = f"spirloom.{kind}_q{matrix.bits}"
-            return self._call(node, op, x=x, **matrix.arguments, **operands)
-        op = "aten.linear" if kind == "linear" else f"spirloom.{kind}"
-        return self._call(node, op, x=x, weight=matrix.tensor, **operands)
+        operands |= matrix.arguments if matrix.bits else {"weight": matrix.tensor}
+        op = "aten.linear" if kind == "linear" and not matrix.bits else f"spirloom.{kind}"
+        op += f"_q{matrix.bits}" if matrix.bits else ""
+        if isinstance(x, Tensor):
+            return self._call(node, op, x=x, **operands)
+        if prod(x.x.shape[:-1]) == 1 and self._library.has_arg(op, "norm"):
+            try:
+                return self._call(node, op, x=x.x, **operands, **self._norm_arguments(x))
+            except OpError:
+                pass  # a row that is too long for it
+        x.made = x.made or self._norm(x.x, x.weight)
+        return self._call(node, op, x=x.made, **operands)
+
+    def _norm_arguments(self, x: _Normed) -> dict[str, Tensor | None]:
+        """What a product norms a single row by."""
+        eps = np.array([self._config.eps], np.float32)
+        return {
+            "norm": self._weights.vectors({x.weight: x.x.shape[-1]}),
+            "norm_eps": self._weights.made("norm_eps", DType.F32, lambda: eps),
+        }
 
     def _bias(self, rows: dict[str, int]) -> Tensor | None:
         biases = {name.removesuffix("weight") + "bias": count for name, count in rows.items()}
