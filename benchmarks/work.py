@@ -11,9 +11,9 @@ from spirloom.ops import OpLibrary
 _MATRIX_PRODUCTS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
                     "aten.baddbmm": "a", "aten.linear": "x", "spirloom.linear_q4": "x",
                     "spirloom.linear_q8": "x", "spirloom.linear_dq8_q4": "x",
-                    "spirloom.linear_dq8_q8": "x"}  # fmt: skip
+                    "spirloom.linear_dq8_q8": "x", "spirloom.linear_i8": "x"}  # fmt: skip
 VECTOR_BYTES = 16  # of a vec4 of floats
-_CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d")
+_CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d", "spirloom.convolution_i8")
 
 
 def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:

@@ -134,7 +134,7 @@ def test_packing_is_of_the_kept_dtypes(library: Library) -> None:
         (
             Selectors(ops=("relu6", "convolutoin"), prefix="SPIRLOOM_"),
             "SPIRLOOM_OPS: error: 'convolutoin' is no op, kernel or variant of the specs. "
-            "Did you mean convolution or aten.convolution?\n"
+            "Did you mean convolution or convolution_i8 or aten.convolution?\n"
             "SPIRLOOM_OPS: error: 'relu6' is no op, kernel or variant of the specs. "
             "Did you mean relu or prelu or elu?",
         ),

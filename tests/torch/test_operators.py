@@ -28,12 +28,15 @@ TRIED = 6
 _LAYOUT = "the layout of our own kernels"
 _STEP = "a step of Winograd's convolution, which the runtime takes"
 _QUANTISED = "tests/torch/test_quantised.py gets there from torchao"
+_STATIC = "tests/torch/test_static_int8.py gets there from torchao"
 _FAMILY = "what a language model is described by: tests/torch/test_language_models.py"
 UNREACHED = {
+    "spirloom.add_i8": _STATIC,
     "spirloom.cache_update": _FAMILY,
     "spirloom.cached_attention": _FAMILY,
     "spirloom.cached_attention_parts": _FAMILY,
     "spirloom.choose_qparams": _QUANTISED,
+    "spirloom.convolution_i8": _STATIC,
     "spirloom.copy": "what the runtime puts between storages",
     "spirloom.dequantize": _QUANTISED,
     "spirloom.embedding_q4": _QUANTISED,
@@ -44,18 +47,22 @@ UNREACHED = {
     "spirloom.join_attention": _FAMILY,
     "spirloom.linear_dq8_q4": _QUANTISED,
     "spirloom.linear_dq8_q8": _QUANTISED,
+    "spirloom.linear_i8": _STATIC,
     "spirloom.linear_q4": _QUANTISED,
     "spirloom.linear_q8": _QUANTISED,
     "spirloom.local_response_norm": "PyTorch spells it out: padding, a mean of windows, a division",
     "spirloom.lp_pool": "PyTorch spells it out: powers and a mean of windows",
+    "spirloom.pack_channels": _LAYOUT,
     "spirloom.pack_column_tiles": _LAYOUT,
     "spirloom.pack_conv2d_weight": _LAYOUT,
+    "spirloom.pack_filters": _LAYOUT,
     "spirloom.pack_linear_weight": _LAYOUT,
     "spirloom.pack_quantised": _LAYOUT,
     "spirloom.pack_quantised_rows": _LAYOUT,
     "spirloom.pack_recurrent_weight": _LAYOUT,
     "spirloom.pack_row_tiles": _LAYOUT,
     "spirloom.quantize": _QUANTISED,
+    "spirloom.rescale_i8": _STATIC,
     "spirloom.rotary_at": _FAMILY,
     "spirloom.rotary_cache": _FAMILY,
     "spirloom.sample_token": _FAMILY,

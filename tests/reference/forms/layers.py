@@ -64,7 +64,13 @@ def _gated(x: Any, weight: Any, bias: Any, code: int, low: float, high: float) -
     return gate * functional.linear(x, others, ends[1])
 
 
+def _max_pool(x: Any, *places: Any) -> Any:
+    """Of whole numbers too, which PyTorch has not."""
+    return torch.max_pool2d(x.double(), *places).to(x.dtype)
+
+
 FORMS: dict[str, Callable[..., Any]] = {
+    "aten.max_pool2d": _max_pool,
     "aten._native_batch_norm_legit_no_training": lambda x, w, b, mean, var, eps: (
         functional.batch_norm(x, mean, var, w, b, False, 0.0, eps)
     ),

@@ -96,7 +96,48 @@ def _rounded(layer: Callable[..., Any]) -> Callable[..., Any]:
     return form
 
 
+def _finished(y: Any, scale: float, zero: int, kind: int, low: float, high: float) -> Any:
+    """The numbers of a scale, of what an activation leaves."""
+    y = torch.relu(y) if kind == 1 else torch.clamp(y, low, high) if kind == 2 else y
+    return torch.clamp(torch.round(y / scale) + zero, -128, 127)
+
+
+def _integers(layer: Callable[..., Any]) -> Callable[..., Any]:
+    """The layer of what the numbers stand for, in double precision."""
+
+    def form(
+        x: Any, x_scale: float, x_zero: int, weight: Any, scales: Any, zeros: Any, bias: Any,
+        y_scale: float, y_zero: int, *rest: Any,
+    ) -> Any:  # fmt: skip
+        *places, kind, low, high, dtype = rest
+        of_filter = [1 if d else -1 for d in range(weight.ndim)]
+        filters = weight.double() - (0 if zeros is None else zeros.double().reshape(of_filter))
+        filters = filters * scales.double().reshape(of_filter)
+        bias = None if bias is None else bias.double()
+        y = layer((x.double() - x_zero) * x_scale, filters, bias, *places)
+        if dtype == "f32":
+            return torch.relu(y) if kind == 1 else torch.clamp(y, low, high) if kind else y
+        return _finished(y, y_scale, y_zero, kind, low, high).to(torch.int8)
+
+    return form
+
+
+def _sum(
+    a: Any, a_scale: float, a_zero: int, b: Any, b_scale: float, b_zero: int, *finish: Any
+) -> Any:
+    y = (a.double() - a_zero) * a_scale + (b.double() - b_zero) * b_scale
+    return _finished(y, *finish).to(torch.int8)
+
+
+def _rescaled(a: Any, scale: float, zero: int, *finish: Any) -> Any:
+    return _finished((a.double() - zero) * scale, *finish).to(torch.int8)
+
+
 FORMS: dict[str, Callable[..., Any]] = {
+    "spirloom.add_i8": _sum,
+    "spirloom.convolution_i8": _integers(torch.nn.functional.conv2d),
+    "spirloom.linear_i8": _integers(torch.nn.functional.linear),
+    "spirloom.rescale_i8": _rescaled,
     "spirloom.gated_linear_q4": _layer(_halves, "spirloom.gated_linear"),
     "spirloom.gated_linear_q8": _layer(lambda w: w.to(torch.int32), "spirloom.gated_linear"),
     "spirloom.dequantize": _dequantize,

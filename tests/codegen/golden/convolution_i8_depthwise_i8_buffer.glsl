@@ -1,0 +1,51 @@
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_GOOGLE_cpp_style_line_directive : require
+
+// The four signed bytes of a word.
+ivec4 bytes_of(int word) { return ivec4(word << 24, word << 16, word << 8, word) >> 24; }
+
+void main() {
+  ivec4 sizes = IVEC4(y_sizes);
+  int count = sizes.x * sizes.z * sizes.w;
+  int rest = flat_index();
+  int first = take(rest, (count + PIXELS - 1) / PIXELS) * PIXELS;
+  int channel = rest * 4;
+  if (channel >= sizes.y) return;
+
+  int plane = x_sizes[2] * x_sizes[3];
+  int w = rest * window[0] * window[1];
+  ivec4 zeros = ivec4(0);
+  if (HAS_ZEROS) {
+    for (int lane = 0; lane < 4; lane++) zeros[lane] = zeros_at(min(channel + lane, sizes.y - 1));
+  }
+  ivec4 sums[4] = ivec4[](ivec4(0), ivec4(0), ivec4(0), ivec4(0));
+  ivec3 corners[4];
+  for (int p = 0; p < PIXELS; p++) {
+    int i = min(first + p, count - 1);
+    int column = take(i, sizes.w);
+    int row = take(i, sizes.z);
+    corners[p] = ivec3(row * stride[0] - padding[0], column * stride[1] - padding[1], (i * ((sizes.y + 3) / 4) + rest) * plane);
+  }
+  for (int kh = 0; kh < window[0]; kh++) {
+    for (int kw = 0; kw < window[1]; kw++, w++) {
+      ivec4 filters = bytes_of(weight_at(w)) - zeros;
+      for (int p = 0; p < PIXELS; p++) {
+        ivec2 at = corners[p].xy + ivec2(kh, kw) * ivec2(dilation[0], dilation[1]);
+        bool inside = at.x >= 0 && at.y >= 0 && at.x < x_sizes[2] && at.y < x_sizes[3];
+        int word = x_at(inside ? corners[p].z + at.x * x_sizes[3] + at.y : 0);
+        sums[p] += inside ? (bytes_of(word) - x_zero) * filters : ivec4(0);
+      }
+    }
+  }
+  for (int p = 0; p < min(PIXELS, count - first); p++) {
+    int i = first + p;
+    int column = take(i, sizes.w);
+    int row = take(i, sizes.z);
+    for (int lane = 0; lane < min(4, sizes.y - channel); lane++) {
+      y_put(dense_index(ivec4(i, channel + lane, row, column), sizes), finished(sums[p][lane], channel + lane));
+    }
+  }
+}
