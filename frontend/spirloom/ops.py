@@ -172,6 +172,14 @@ class OpLibrary:
             raise OpError(f"{op} has no kernel for {given}")
         return [(tuple(o.shape), o.dtype) for o in outputs]
 
+    def takes(self, op: str, args: Sequence[ArgValue]) -> bool:
+        """Whether the op's checks allow these args."""
+        try:
+            self.infer(op, args)
+        except OpError:
+            return False
+        return True
+
     def movement(
         self, op: str, args: Sequence[ArgValue]
     ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:

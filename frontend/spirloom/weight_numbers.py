@@ -128,3 +128,35 @@ def halved(scales: Array) -> Array:
         half = wide.astype(np.float16).astype(np.float32)
     error, size = (np.linalg.norm(t.astype(np.float64)) for t in (half - wide, wide))
     return half if error <= size * 2.0**-11 else wide
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """A weight: int8 [filters, …], each filter with a scale and, where there are, a zero point."""
+
+    values: Array
+    scales: Array
+    zeros: Array | None
+
+    def arguments(self) -> dict[str, Tensor | None]:
+        """Those of a layer of numbers."""
+        return {
+            "weight": constant("weight", self.values),
+            "scales": constant("weight.scales", self.scales),
+            "zeros": None if self.zeros is None else constant("weight.zeros", self.zeros),
+        }
+
+
+def filters_of(values: Array, scale: Array, zero: Array) -> Filters | None:
+    """Filters of int8 or uint8 with one scale and zero point or one for each; None if they differ
+    in size, or a scale is no number to divide by."""
+    count = len(values)
+    if scale.size not in (1, count) or zero.size not in (1, count):
+        return None
+    if not np.isfinite(scale).all() or not (scale > 0).all():
+        return None
+    middle = 128 if values.dtype == np.uint8 else 0
+    numbers = (values.astype(np.int16) - middle).astype(np.int8)
+    zeros = np.broadcast_to(zero.astype(np.int32) - middle, (count,))
+    scales = np.broadcast_to(scale.astype(np.float32), (count,))
+    return Filters(numbers, scales, zeros if zeros.any() else None)

@@ -186,7 +186,7 @@ def test_sizes_may_stay_open(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         (("import", "m.onnx", "-o", "m.slg", "--shape", "x=a"), "--shape wants numbers"),
         (
             ("import", "m.onnx", "-o", "m.slg", "--skip-pass", "fuse"),
-            "--skip-pass fuse: there is no such pass, only fuse-quantised, simplify-views, ",
+            "--skip-pass fuse: there is no such pass, only fuse-integers, fuse-quantised, ",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def test_deep_integer_convolutions_are_exact(library: OpLibrary, tmp_path: Path)
 def test_integer_convolutions_that_may_round_are_refused(
     library: OpLibrary, tmp_path: Path
 ) -> None:
-    weight = bytes_(2, 1, 17, 17)
+    weight = np.full((2, 1, 17, 17), 255, np.uint8)
     with pytest.raises(ImportFailure, match="sums over the 289 elements of a filter may round"):
         run(library, tmp_path, node("ConvInteger", "x w"), bytes_(1, 1, 20, 20), {"w": weight}, 10)
 

@@ -16,6 +16,7 @@ from spirloom.passes.copies import fold_copies
 from spirloom.passes.gates import fuse_gates
 from spirloom.passes.gelu import fuse_gelu
 from spirloom.passes.half import to_half
+from spirloom.passes.integer_layers import fuse_integers
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
@@ -32,6 +33,7 @@ from spirloom.progress import Report, silent
 
 # What makes a graph faster, in order; each can be left out.
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
+    "fuse-integers": fuse_integers,
     "fuse-quantised": fuse_quantised,
     "simplify-views": simplify_views,
     "absorb-padding": absorb_padding,

@@ -30,6 +30,10 @@ class Matcher:
         node = self.producer(value, *ops)
         return node if node is not None and self.private(node.outputs[0]) else None
 
+    def reader(self, tensor: Tensor) -> Node | None:
+        """The node that reads a tensor, if it is the only one and the tensor is no result."""
+        return self._uses[tensor][0] if self.private(tensor) else None
+
     def same(self, a: object, b: object, most: int = 3) -> bool:
         """Whether two values are one, or made alike of the same by a few nodes."""
         if a is b or not isinstance(a, Tensor) or not isinstance(b, Tensor):

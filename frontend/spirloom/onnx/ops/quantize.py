@@ -1,11 +1,14 @@
-"""Quantised operators: floating point between two 8-bit tensors.
+"""Quantised operators.
 
-Integer results are exact: a sum too long for float32 to hold is cut into sums that are not.
+Where all but the activations is known, they are spelt out as dequantise, a layer, quantise, which
+passes make layers of whole numbers. Elsewhere they are floating point between two 8-bit tensors;
+integer results are exact: a sum too long for float32 to hold is cut into sums that are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
@@ -19,7 +22,7 @@ from spirloom.onnx.ops.matmul import product
 from spirloom.onnx.table import converts
 from spirloom.onnx.terms import Unsupported
 
-DEQUANTIZE = "spirloom.dequantize"
+DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
 _RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
 
 # How many products of two 8-bit numbers, less their zero points, float32 sums without rounding.
@@ -28,6 +31,14 @@ _EXACT_TERMS = (1 << 24) // (255 * 255)
 
 @converts("QuantizeLinear")
 def quantize_linear(ctx: NodeContext) -> Tensor:
+    scale, zero = _known(ctx, 1), _zero_point(ctx, 2, DType.U8)
+    x = ctx.tensor(0)
+    if scale is not None and zero is not None and scale.size == 1 and x.dtype is DType.F32:
+        return quantised(ctx, x, scale, zero)
+    return _spelt_out(ctx)
+
+
+def _spelt_out(ctx: NodeContext) -> Tensor:
     scale, zero = _along_axis(ctx, ctx.tensor(1)), ctx.optional_tensor(2)
     return _quantized(ctx, ctx.tensor(0), scale, None if zero is None else _along_axis(ctx, zero))
 
@@ -36,6 +47,10 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
 def dequantize_linear(ctx: NodeContext) -> Tensor:
     if is_weight(ctx.inputs[0]):
         return _weight(ctx)
+    x, scale = ctx.tensor(0), _known(ctx, 1)
+    points = _zero_point(ctx, 2, x.dtype) if x.dtype in _RANGES else None
+    if scale is not None and points is not None and scale.size == 1:
+        return _dequantised_by(ctx, x, scale, points)
     zero = ctx.optional_tensor(2)
     centred = _centred(ctx, ctx.tensor(0), None if zero is None else _along_axis(ctx, zero))
     return ctx.build.mul(centred, _along_axis(ctx, ctx.tensor(1)))
@@ -54,8 +69,48 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def is_weight(x: object) -> bool:
-    """Whether what is dequantised is a matrix of numbers, which a layer may take as they are."""
-    return isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype in (np.int8, np.uint8)
+    """Whether what is dequantised is a matrix of numbers or a filter for each channel of a plane,
+    which a layer may take as they are."""
+    return isinstance(x, np.ndarray) and x.ndim in (2, 4) and x.dtype in (np.int8, np.uint8)
+
+
+def quantised(ctx: NodeContext, x: Tensor, scale: Array, zero: Array) -> Tensor:
+    """x as numbers of one scale, of the zero point's type."""
+    dtype = DType.of(zero.dtype)
+    if dtype not in _RANGES or zero.size != 1:
+        raise Unsupported(f"a zero point {zero.dtype}{list(zero.shape)} is not supported")
+    low, high = _RANGES[dtype]
+    return ctx.build.emit(
+        QUANTIZE, x=x, **_scaling(ctx, scale, zero),
+        quant_min=int(low), quant_max=int(high), dtype=str(dtype),
+    )  # fmt: skip
+
+
+def _dequantised_by(
+    ctx: NodeContext, x: Tensor, scale: Array, zero: Array, **places: object
+) -> Tensor:
+    """What numbers stand for."""
+    return ctx.build.emit(DEQUANTIZE, x=x, **_scaling(ctx, scale, zero), **places)
+
+
+def _scaling(ctx: NodeContext, scale: Array, zero: Array) -> dict[str, object]:
+    return {
+        "scale": ctx.build.constant(scale.astype(np.float32)),
+        "zero_point": ctx.build.constant(zero.astype(np.int32)),
+    }
+
+
+def _zero_point(ctx: NodeContext, place: int, dtype: DType) -> Array | None:
+    """A zero point that is known; 0 of a type where the node has none."""
+    if ctx.optional_tensor(place) is None:
+        return np.zeros((), dtype.numpy)
+    return _known(ctx, place)
+
+
+def _known(ctx: NodeContext, place: int) -> Array | None:
+    """An input, if its value is known at import."""
+    value = ctx.optional(place)
+    return value if isinstance(value, np.ndarray) else None
 
 
 def _weight(ctx: NodeContext) -> Tensor:
@@ -64,18 +119,21 @@ def _weight(ctx: NodeContext) -> Tensor:
     if zero is None:
         zero = np.zeros(scale.shape, np.int32)
     places: dict[str, object] = {}
-    if len(scale.shape) == 2:
+    if len(scale.shape) > 1 and prod(scale.shape) != 1:
         size = [d // max(n, 1) for d, n in zip(x.shape, scale.shape, strict=True)]
         places["block_size"] = tuple(size)
     elif prod(scale.shape) != 1:
         _axis_shape(ctx, x.shape, scale.shape)
-        places["axis"] = ctx.axis(ctx.integer("axis", 1), 2)
+        places["axis"] = ctx.axis(ctx.integer("axis", 1), len(x.shape))
     points = ctx.build.constant(zero.astype(np.int32))
     return ctx.build.emit(DEQUANTIZE, x=x, scale=scale, zero_point=points, **places)
 
 
 @converts("MatMulInteger")
 def matmul_integer(ctx: NodeContext) -> Tensor:
+    whole = _Sums.read(ctx, 1)
+    if whole is not None and whole.weight.ndim == 2 and whole.exact:
+        return whole.result(ctx, product(ctx, *whole.operands(ctx)))
     zero = ctx.optional_tensor(2)
     a = _centred(ctx, ctx.ranked(0, 1), None if zero is None else _of_rows(ctx, zero))
     b = _centred(ctx, ctx.ranked(1, 1), ctx.optional_tensor(3))
@@ -90,6 +148,10 @@ def matmul_integer(ctx: NodeContext) -> Tensor:
 
 @converts("QLinearMatMul")
 def qlinear_matmul(ctx: NodeContext) -> Tensor:
+    given = _Given.read(ctx)
+    if given is not None and given.weight.ndim == 2:
+        y = product(ctx, given.x(ctx), given.filters(ctx, 1))
+        return quantised(ctx, y, given.y_scale, given.y_zero)
     a = _centred(ctx, ctx.tensor(0), _of_rows(ctx, ctx.tensor(2)))
     b = _centred(ctx, ctx.tensor(3), ctx.tensor(5))
     scale = ctx.build.mul(_of_rows(ctx, ctx.tensor(1)), ctx.tensor(4))
@@ -98,6 +160,9 @@ def qlinear_matmul(ctx: NodeContext) -> Tensor:
 
 @converts("ConvInteger")
 def conv_integer(ctx: NodeContext) -> Tensor:
+    whole = _Sums.read(ctx, 0)
+    if whole is not None and whole.weight.ndim == 4 and whole.exact:
+        return whole.result(ctx, convolve(ctx, *whole.operands(ctx), None))
     x, weight, zero = ctx.ranked(0, 3), ctx.ranked(1, 3), ctx.optional_tensor(3)
     x = _centred(ctx, x, ctx.optional_tensor(2))
     weight = _centred(ctx, weight, None if zero is None else _first(ctx, zero, len(weight.shape)))
@@ -116,6 +181,18 @@ def conv_integer(ctx: NodeContext) -> Tensor:
 
 @converts("QLinearConv")
 def qlinear_conv(ctx: NodeContext) -> Tensor:
+    given, offset = _Given.read(ctx), _known(ctx, 8)
+    if (
+        given is not None
+        and given.weight.ndim == 4
+        and (ctx.optional(8) is None) == (offset is None)
+    ):
+        scaled = None
+        if offset is not None:
+            values = offset * (given.x_scale.astype(np.float64) * given.w_scale)
+            scaled = ctx.build.constant(values.astype(np.float32))
+        y = convolve(ctx, given.x(ctx), given.filters(ctx, 0), scaled)
+        return quantised(ctx, y, given.y_scale, given.y_zero)
     x, weight, bias = ctx.tensor(0), ctx.tensor(3), ctx.optional_tensor(8)
     rank = len(weight.shape)
     x = _centred(ctx, x, ctx.tensor(2))
@@ -123,6 +200,79 @@ def qlinear_conv(ctx: NodeContext) -> Tensor:
     y = convolve(ctx, x, weight, None if bias is None else _floats(ctx, bias))
     scale = ctx.build.mul(ctx.tensor(1), _first(ctx, ctx.tensor(4), rank - 1))
     return _rescaled(ctx, y, scale)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Inputs 1 to 7 of a layer of which all but the activations is known."""
+
+    x_scale: Array
+    x_zero: Array
+    weight: Array
+    w_scale: Array
+    w_zero: Array
+    y_scale: Array
+    y_zero: Array
+
+    @classmethod
+    def read(cls, ctx: NodeContext) -> _Given | None:
+        """None if one is not known, or the activations have more than one scale."""
+        known = [_known(ctx, place) for place in range(1, 8)]
+        arrays = [array for array in known if array is not None]
+        if len(arrays) != len(known) or arrays[0].size != 1 or arrays[5].size != 1:
+            return None
+        return cls(*arrays)
+
+    def x(self, ctx: NodeContext) -> Tensor:
+        """What the activations stand for."""
+        return _dequantised_by(ctx, ctx.tensor(0), self.x_scale, self.x_zero)
+
+    def filters(self, ctx: NodeContext, axis: int) -> Tensor:
+        """What the weight stands for, of which each index of an axis may have a scale."""
+        count = max(self.w_scale.size, self.w_zero.size)
+        scale, zero = (np.broadcast_to(each.reshape(-1), (count,))
+                       for each in (self.w_scale, self.w_zero))  # fmt: skip
+        return _dequantised_by(ctx, ctx.tensor(3), scale, zero, axis=axis)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Operands of a layer whose result are the sums; `axis` is that of the weight's filters."""
+
+    x_zero: Array
+    weight: Array
+    w_zero: Array
+    axis: int
+
+    @classmethod
+    def read(cls, ctx: NodeContext, axis: int) -> _Sums | None:
+        """None if more than the activations is unknown, or these have several zero points."""
+        weight = _known(ctx, 1)
+        if weight is None or ctx.tensor(0).dtype not in _RANGES:
+            return None
+        x_zero = _zero_point(ctx, 2, ctx.tensor(0).dtype)
+        w_zero = np.zeros((), weight.dtype) if ctx.optional(3) is None else _known(ctx, 3)
+        if x_zero is None or w_zero is None or x_zero.size != 1:
+            return None
+        return cls(x_zero, weight, w_zero.reshape(-1), axis)
+
+    @property
+    def exact(self) -> bool:
+        """Whether float32 holds every sum."""
+        filters = np.moveaxis(self.weight.astype(np.int64), self.axis, -1) - self.w_zero
+        largest = np.abs(filters).reshape(-1, filters.shape[-1]).sum(0).max(initial=0)
+        return int(largest) * 255 < 1 << 24
+
+    def operands(self, ctx: NodeContext) -> tuple[Tensor, Tensor]:
+        """What activations and weight stand for, in the scale 1."""
+        one, ones = np.ones((), np.float32), np.ones(self.w_zero.shape, np.float32)
+        x = _dequantised_by(ctx, ctx.tensor(0), one, self.x_zero)
+        return x, _dequantised_by(ctx, ctx.tensor(1), ones, self.w_zero, axis=self.axis)
+
+    @staticmethod
+    def result(ctx: NodeContext, sums: Tensor) -> Tensor:
+        """The sums as integers."""
+        return ctx.build.emit("aten._to_copy", x=sums, dtype=str(DType.I32))
 
 
 def _rescaled(ctx: NodeContext, sums: Tensor, scale: Tensor) -> Tensor:
