@@ -5,11 +5,22 @@
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
+// What element k of the row is multiplied by.
+float norm_of(int k, float root) { return HAS_NORM ? norm_at(k) * root : 1.0; }
+
+float root_of_row() {
+  if (!HAS_NORM) return 1.0;
+  float squares = 0.0;
+  for (int k = 0; k < depth; k++) squares += x_at(k) * x_at(k);
+  return inversesqrt(squares / float(depth) + norm_eps_at(0));
+}
+
 // The product of a row of x and one of the weight's.
 float product(int row, int column) {
   int steps = (depth + STEP - 1) / STEP;
   int words_at = column / 32 * steps * 32 + column % 32;
   float sum = 0.0;
+  float root = root_of_row();
   for (int step = 0; step < steps; step++) {
     ivec4 words = weight_at4(words_at + step * 32);
     for (int j = 0; j < 8; j++) {
@@ -19,7 +30,7 @@ float product(int row, int column) {
       float part = 0.0;
       float total = 0.0;
       for (int c = 0; c < min(4, depth - k); c++) {
-        float v = x_at(row * depth + k + c);
+        float v = x_at(row * depth + k + c) * norm_of(k + c, root);
         part += v * four[c];
         total += v;
       }

@@ -6,6 +6,7 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 shared float partial[512];  // [row][which of the two columns][lane]
+shared vec4 normed_row[NORMED_FOURS];
 
 void main() {
   int lane = int(gl_LocalInvocationID.x);
@@ -18,6 +19,30 @@ void main() {
   int weights1 = column1 / 32 * steps * 32 + column1 % 32;
   vec2 sum0 = vec2(0.0);
   int row0 = min(0, row_count - 1) * depth / 8;
+  if (HAS_NORM) {
+    vec4 low, high, low_norm, high_norm;
+    float squares = 0.0;
+    for (int i = lane; i < depth / 8; i += 256) {
+      x_at8(i, low, high);
+      squares += dot(low, low) + dot(high, high);
+    }
+    partial[gl_LocalInvocationID.x] = squares;
+    barrier();
+    for (int apart = 128; apart > 0; apart /= 2) {
+      if (int(gl_LocalInvocationID.x) < apart) partial[gl_LocalInvocationID.x] += partial[int(gl_LocalInvocationID.x) + apart];
+      barrier();
+    }
+    float scale = inversesqrt(partial[0] / float(depth) + norm_eps_at(0));
+    barrier();
+
+    for (int i = lane; i < depth / 8; i += 256) {
+      x_at8(i, low, high);
+      norm_at8(i, low_norm, high_norm);
+      normed_row[2 * i] = low * low_norm * scale;
+      normed_row[2 * i + 1] = high * high_norm * scale;
+    }
+    barrier();
+  }
   for (int step = lane / 8; step < steps; step += 64) {
     int step0 = step;
     ivec4 words00 = weight_at4(weights0 + step0 * 32);
@@ -50,7 +75,12 @@ void main() {
       vec4 low1 = numbers(words01, 0, zero01);
       vec4 high1 = numbers(words01, 1, zero01);
       vec4 x_low, x_high;
-      x_at8(row0 + step0 * (STEP / 8) + 0, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step0 * (STEP / 8) + 0)];
+        x_high = normed_row[2 * (step0 * (STEP / 8) + 0) + 1];
+      } else {
+        x_at8(row0 + step0 * (STEP / 8) + 0, x_low, x_high);
+      }
       if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
@@ -61,7 +91,12 @@ void main() {
       vec4 low1 = numbers(words01, 2, zero01);
       vec4 high1 = numbers(words01, 3, zero01);
       vec4 x_low, x_high;
-      x_at8(row0 + step0 * (STEP / 8) + 1, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step0 * (STEP / 8) + 1)];
+        x_high = normed_row[2 * (step0 * (STEP / 8) + 1) + 1];
+      } else {
+        x_at8(row0 + step0 * (STEP / 8) + 1, x_low, x_high);
+      }
       if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
@@ -72,7 +107,12 @@ void main() {
       vec4 low1 = numbers(words01, 4, zero01);
       vec4 high1 = numbers(words01, 5, zero01);
       vec4 x_low, x_high;
-      x_at8(row0 + step0 * (STEP / 8) + 2, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step0 * (STEP / 8) + 2)];
+        x_high = normed_row[2 * (step0 * (STEP / 8) + 2) + 1];
+      } else {
+        x_at8(row0 + step0 * (STEP / 8) + 2, x_low, x_high);
+      }
       if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
@@ -83,7 +123,12 @@ void main() {
       vec4 low1 = numbers(words01, 6, zero01);
       vec4 high1 = numbers(words01, 7, zero01);
       vec4 x_low, x_high;
-      x_at8(row0 + step0 * (STEP / 8) + 3, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step0 * (STEP / 8) + 3)];
+        x_high = normed_row[2 * (step0 * (STEP / 8) + 3) + 1];
+      } else {
+        x_at8(row0 + step0 * (STEP / 8) + 3, x_low, x_high);
+      }
       if (HAS_OFFSETS) total00 += x_low + x_high;
       dot000 += x_low * low0 + x_high * high0;
       dot001 += x_low * low1 + x_high * high1;
@@ -99,7 +144,12 @@ void main() {
       vec4 low1 = numbers(words11, 0, zero11);
       vec4 high1 = numbers(words11, 1, zero11);
       vec4 x_low, x_high;
-      x_at8(row0 + step1 * (STEP / 8) + 0, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step1 * (STEP / 8) + 0)];
+        x_high = normed_row[2 * (step1 * (STEP / 8) + 0) + 1];
+      } else {
+        x_at8(row0 + step1 * (STEP / 8) + 0, x_low, x_high);
+      }
       if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
@@ -110,7 +160,12 @@ void main() {
       vec4 low1 = numbers(words11, 2, zero11);
       vec4 high1 = numbers(words11, 3, zero11);
       vec4 x_low, x_high;
-      x_at8(row0 + step1 * (STEP / 8) + 1, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step1 * (STEP / 8) + 1)];
+        x_high = normed_row[2 * (step1 * (STEP / 8) + 1) + 1];
+      } else {
+        x_at8(row0 + step1 * (STEP / 8) + 1, x_low, x_high);
+      }
       if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
@@ -121,7 +176,12 @@ void main() {
       vec4 low1 = numbers(words11, 4, zero11);
       vec4 high1 = numbers(words11, 5, zero11);
       vec4 x_low, x_high;
-      x_at8(row0 + step1 * (STEP / 8) + 2, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step1 * (STEP / 8) + 2)];
+        x_high = normed_row[2 * (step1 * (STEP / 8) + 2) + 1];
+      } else {
+        x_at8(row0 + step1 * (STEP / 8) + 2, x_low, x_high);
+      }
       if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;
@@ -132,7 +192,12 @@ void main() {
       vec4 low1 = numbers(words11, 6, zero11);
       vec4 high1 = numbers(words11, 7, zero11);
       vec4 x_low, x_high;
-      x_at8(row0 + step1 * (STEP / 8) + 3, x_low, x_high);
+      if (HAS_NORM) {
+        x_low = normed_row[2 * (step1 * (STEP / 8) + 3)];
+        x_high = normed_row[2 * (step1 * (STEP / 8) + 3) + 1];
+      } else {
+        x_at8(row0 + step1 * (STEP / 8) + 3, x_low, x_high);
+      }
       if (HAS_OFFSETS) total10 += x_low + x_high;
       dot100 += x_low * low0 + x_high * high0;
       dot101 += x_low * low1 + x_high * high1;

@@ -18,6 +18,14 @@ void main() {
   int row0 = min(row + 0, row_count - 1) * depth / 4 + cluster_lane() % 8;
   float sum0 = 0.0;
   float sum1 = 0.0;
+  float root = 1.0;
+  if (HAS_NORM) {
+    float squares = 0.0;
+    for (int k = cluster_lane(); k < depth / 4; k += 8) squares += dot(x_at4(k), x_at4(k));
+    float all = 0.0;
+    for (int i = 0; i < 8; i++) all += from_lane(squares, i);
+    root = inversesqrt(all / float(depth) + norm_eps_at(0));
+  }
   for (int step = 0; step < steps; step++) {
     ivec4 words = weight_at4(words_at + step * 32);
     int group = group_at(step * STEP, column);
@@ -65,6 +73,7 @@ void main() {
     if (HAS_OFFSETS) second_scale = 1.0;  // offsets are added before numbers are summed, once for all rows
     {
       vec4 x = x_at4(row0 + step * 8);
+      if (HAS_NORM) x *= root * norm_at4(cluster_lane() % 8 + step * 8);
       float part = 0.0;
       float second_part = 0.0;
       part += dot(from_lane(x, 0), fours0);
