@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -53,7 +54,8 @@ REMARKS = {
     "rows": """
         A weight is read once, 16 bytes an invocation. Where columns are few a workgroup for
         each 32 of them is not enough to have all of memory's loads under way; with 8 rows
-        of halves arithmetic takes longer than loads.
+        of halves arithmetic takes longer than loads, with weights of 4 bits turning numbers
+        into floats does.
     """,
     "memory": """
         What reads and writes each number once; halves feel the few microseconds at the
@@ -184,10 +186,11 @@ def row(results: Results, call: Mapping[str, Any]) -> Sequence[str]:
 
 
 def in_words(call: Mapping[str, Any]) -> str:
-    """`mm 512 x 512, 512 x 512 f16`."""
+    """`mm 512x512 512x512 f16`: without the last arguments where they are absent."""
     operator, arguments, _ = call["id"].split("/")
     name = operator.split(".")[1].lstrip("_")
-    return f"{name} {arguments.replace('_', ' ')} {call['dtype']}"
+    given = re.sub(r"( no( [a-z]+)+)+$", "", arguments.replace("_", " "))
+    return f"{name} {given} {call['dtype']}"
 
 
 def networks_table(results: Results) -> str:

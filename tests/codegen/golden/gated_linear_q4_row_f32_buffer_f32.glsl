@@ -19,26 +19,36 @@ void main() {
   vec2 sum0 = vec2(0.0);
   int row0 = min(0, row_count - 1) * depth / 8;
   if (HAS_NORM) {
-    vec4 low, high, low_norm, high_norm;
     float squares = 0.0;
-    for (int i = lane; i < depth / 8; i += 256) {
-      x_at8(i, low, high);
-      squares += dot(low, low) + dot(high, high);
-    }
+      int eight0 = min(lane + 0, depth / 8 - 1);
+    vec4 low0, high0, low_norm0, high_norm0;
+    x_at8(eight0, low0, high0);
+    norm_at8(eight0, low_norm0, high_norm0);
+    if (lane + 0 < depth / 8) squares += dot(low0, low0) + dot(high0, high0);
+      int eight1 = min(lane + 256, depth / 8 - 1);
+    vec4 low1, high1, low_norm1, high_norm1;
+    x_at8(eight1, low1, high1);
+    norm_at8(eight1, low_norm1, high_norm1);
+    if (lane + 256 < depth / 8) squares += dot(low1, low1) + dot(high1, high1);
     partial[gl_LocalInvocationID.x] = squares;
     barrier();
-    for (int apart = 128; apart > 0; apart /= 2) {
-      if (int(gl_LocalInvocationID.x) < apart) partial[gl_LocalInvocationID.x] += partial[int(gl_LocalInvocationID.x) + apart];
-      barrier();
+    if (int(gl_LocalInvocationID.x) < 16) {
+      [[unroll]] for (int i = 1; i < 16; i++) squares += partial[int(gl_LocalInvocationID.x) + 16 * i];
+      partial[gl_LocalInvocationID.x] = squares;
     }
-    float scale = inversesqrt(partial[0] / float(depth) + norm_eps_at(0));
+    barrier();
+    squares = partial[0];
+    [[unroll]] for (int i = 1; i < 16; i++) squares += partial[i];
+    float scale = inversesqrt(squares / float(depth) + norm_eps_at(0));
     barrier();
 
-    for (int i = lane; i < depth / 8; i += 256) {
-      x_at8(i, low, high);
-      norm_at8(i, low_norm, high_norm);
-      normed_row[2 * i] = low * low_norm * scale;
-      normed_row[2 * i + 1] = high * high_norm * scale;
+    if (lane + 0 < depth / 8) {
+      normed_row[2 * eight0] = low0 * low_norm0 * scale;
+      normed_row[2 * eight0 + 1] = high0 * high_norm0 * scale;
+    }
+    if (lane + 256 < depth / 8) {
+      normed_row[2 * eight1] = low1 * low_norm1 * scale;
+      normed_row[2 * eight1 + 1] = high1 * high_norm1 * scale;
     }
     barrier();
   }
