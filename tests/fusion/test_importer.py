@@ -75,8 +75,8 @@ def test_with_and_without(
 
 
 def test_every_optimization_is_tried() -> None:
-    # test_attention.py, frontend/test_quantized_layers.py
-    elsewhere = {"simplify-attention", "fuse-quantised"}
+    # test_attention.py, frontend/test_quantized_layers.py, frontend/test_integer_layers.py
+    elsewhere = {"simplify-attention", "fuse-quantised", "fuse-integers"}
     assert {case.skipped for case in CASES.values()} | elsewhere == set(OPTIMIZATIONS)
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codegen import Op
 from codegen.catalog import argument_text
 from codegen.fields import as_mapping
 from codegen.spec import Let
 from codegen.unused import unused_lets
-from codegen.yaml_reader import Entry, Mapping, Scalar, Sequence, SourceFile, read_text, read_yaml
+from codegen.yaml_reader import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    SourceFile,
+    read_text,
+    read_yaml,
+)
 from spirloom.new_op.target import Target, general_kernel
 
 
@@ -46,8 +55,11 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
         case "op", _:
             yield f"op: {target.op}"
             yield from _args(target, template, old)
-        case "args", Mapping() if target.added:
+        case "args", Mapping() if target.added or target.left_out:
             pass
+        case "checks", Sequence() as checks:
+            yield "checks:"
+            yield from _items(target, old, checks, span.stop)
         case "also" | "executorch", _:
             pass  # the calls that the old operator computes
         case "reference", _:
@@ -61,11 +73,11 @@ def _entry(target: Target, template: str, old: _Spec, entry: Entry, span: range)
             kernel_span = range(starts[chosen], starts[chosen + 1])
             yield from _kernel(template, old, as_mapping(items[chosen], "a kernel"), kernel_span)
         case "let", Mapping() as lets:
-            yield from _lets(target.like, old, lets, span)
+            yield from _lets(target, old, lets, span)
         case "tests", Sequence() as tests:
             yield "# TODO: odd, empty, broadcast and misaligned shapes, and every option"
             yield "tests:"
-            yield from _tests(old, tests, span.stop)
+            yield from _items(target, old, tests, span.stop)
         case _:
             yield from (line for _, line in old.text(span))
 
@@ -79,13 +91,14 @@ def _args(target: Target, template: str, old: _Spec) -> Iterator[str]:
         copied = template == target.template.name
         where = own_sidecar if copied else shared[0].position.file
         yield f"# {where} has: {', '.join(map(argument_text, shared))}"
-    if target.added:
+    if target.added or target.left_out:
         own = old.root.get("args")
         given = {e.key.text: e.value for e in own.entries} if isinstance(own, Mapping) else {}
         texts = {name: _as_written(value) for name, value in given.items()}
         texts |= {arg.name: argument_text(arg).partition(": ")[2] for arg in target.added}
         yield "args:"
-        yield from (f"  {name}: {text}" for name, text in texts.items())
+        kept = {name: text for name, text in texts.items() if name not in target.left_out}
+        yield from (f"  {name}: {text}" for name, text in kept.items())
 
 
 def _as_written(value: object) -> str:
@@ -93,9 +106,14 @@ def _as_written(value: object) -> str:
     return f'"{value.text}"' if value.quoted else value.text
 
 
-def _lets(op: Op, old: _Spec, lets: Mapping, span: range) -> Iterator[str]:
+def _lets(target: Target, old: _Spec, lets: Mapping, span: range) -> Iterator[str]:
     """The definitions that the operator needs with the one kernel."""
-    kernel, steps = general_kernel(op), list(op.steps)
+    op, kernel = target.like, general_kernel(target.like)
+    steps = [
+        step
+        for step in op.steps
+        if isinstance(step, Let) or target.left_out.isdisjoint(step.condition.names)
+    ]
     while idle := unused_lets(steps, op.outputs, [kernel], op.view_at):
         steps = [step for step in steps if step not in idle]
     needed = {step.name for step in steps if isinstance(step, Let)}
@@ -129,9 +147,17 @@ def _replaced(line: str, value: object, text: str) -> str:
     return line[:start] + text + line[start + len(value.text) :]
 
 
-def _tests(old: _Spec, tests: Sequence, end: int) -> Iterator[str]:
-    """The cases, without those for a kernel that the new operator lacks."""
-    starts = [item.position.line - 1 for item in tests.items]
-    for item, first, stop in zip(tests.items, starts, [*starts[1:], end], strict=True):
-        if not isinstance(item, Mapping) or item.get("kernel") is None:
+def _items(target: Target, old: _Spec, items: Sequence, end: int) -> Iterator[str]:
+    """A list's, without those for kernels that the new operator lacks."""
+    starts = [item.position.line - 1 for item in items.items]
+    for item, first, stop in zip(items.items, starts, [*starts[1:], end], strict=True):
+        if not _is_for_others(target, item):
             yield from (line for _, line in old.text(range(first, stop)))
+
+
+def _is_for_others(target: Target, item: Node) -> bool:
+    """Whether a case names a kernel, or a case or a check an argument that was left out."""
+    if isinstance(item, Mapping):
+        return any(item.get(name) is not None for name in ("kernel", *target.left_out))
+    assert isinstance(item, Scalar)
+    return not target.left_out.isdisjoint(re.findall(r"\w+", item.text))

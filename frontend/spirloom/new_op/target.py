@@ -38,9 +38,18 @@ class Target:
 
     @property
     def args(self) -> tuple[Arg, ...]:
-        """Those of the operator that it is like, and its own."""
+        """Those of the operator that it is like, as far as the kernel takes them, and its own."""
         named = {arg.name: arg for arg in (*self.like.args, *self.added)}
-        return tuple(named.values())
+        return tuple(arg for name, arg in named.items() if name not in self.left_out)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Optional arguments that are for other kernels than the one to be copied."""
+        kernel = general_kernel(self.like)
+        bound = {operand.name for operand in kernel.operands}
+        asked = kernel.when.names if kernel.when is not None else frozenset()
+        optional = {arg.name for arg in self.like.args if arg.optional}
+        return frozenset((optional & asked) - bound)
 
     def shown(self, path: Path) -> str:
         """A path as texts have it."""

@@ -57,7 +57,15 @@ def _scaled_sum(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return form
 
 
-def _gated(x: Any, weight: Any, bias: Any, code: int, low: float, high: float) -> Any:
+def _normed(x: Any, norm: Any, eps: Any) -> Any:
+    """The row that a layer takes; with a norm, as PyTorch's rms_norm has it."""
+    return x if norm is None else _rms_norm(x, list(norm.shape), norm, eps[0])
+
+
+def _gated(
+    x: Any, weight: Any, bias: Any, code: int, low: float, high: float, norm: Any, eps: Any
+) -> Any:
+    x = _normed(x, norm, eps)
     gates, others = weight.chunk(2)
     ends = (None, None) if bias is None else bias.chunk(2)
     gate = activate(functional.linear(x, gates, ends[0]), code, low, high)
@@ -82,7 +90,9 @@ FORMS: dict[str, Callable[..., Any]] = {
     "aten.instance_norm": lambda x, w, b, mean, var, own, eps: (
         functional.instance_norm(x, mean, var, w, b, own, eps=eps) if x.numel() else x
     ),
-    "aten.linear": lambda x, w, b, *rest: _finished(functional.linear(x, w, b), *rest),
+    "aten.linear": lambda x, w, b, *rest: _finished(
+        functional.linear(_normed(x, *rest[4:]), w, b), *rest[:4]
+    ),
     "aten.native_group_norm": lambda x, w, b, group, eps: functional.group_norm(
         x, group, w, b, eps
     ),

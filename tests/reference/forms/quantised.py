@@ -22,7 +22,7 @@ def _layer(numbers: Callable[[Any], Any], op: str = "aten.linear") -> Callable[.
     def form(
         x: Any, weight: Any, scales: Any, group: int, bias: Any, zeros: Any, *rest: Any
     ) -> Any:
-        *others, offsets = rest
+        *others, offsets, norm, eps = rest
         rows, depth = weight.shape[0], x.shape[-1]
         groups = torch.arange(depth) // (group or max(depth, 1))
         of_element = [None if t is None else t.double().reshape(-1, t.shape[-1])[groups, :rows].T
@@ -31,7 +31,7 @@ def _layer(numbers: Callable[[Any], Any], op: str = "aten.linear") -> Callable[.
         values = (values if zeros is None else values - of_element[1]) * of_element[0]
         values = values if offsets is None else values + of_element[2]
         bias = None if bias is None else bias[:rows]
-        return LAYERS[op](x, values, bias, *others)
+        return LAYERS[op](x, values, bias, *others, norm, eps)
 
     return form
 
@@ -91,7 +91,9 @@ def _rounded(layer: Callable[..., Any]) -> Callable[..., Any]:
         shape = (*x.shape[:-1], 1)
         scale, zero = scale.double().reshape(shape), zero.double().reshape(shape)
         numbers = torch.clamp(torch.round(x / scale) + zero, -128, 127)
-        return layer((numbers - zero) * scale, weight, scales, group, bias, None, *rest, None)
+        return layer(
+            (numbers - zero) * scale, weight, scales, group, bias, None, *rest, None, None, None
+        )
 
     return form
 
