@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -10,10 +9,9 @@ import numpy as np
 from spirloom.ir import ArgValue, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
+from spirloom.passes.integer_operands import QUANTIZE, Numbers, Operands
 from spirloom.passes.rewrite import ADD, CLAMPS, COPY, Matcher, fused_name, limits
-from spirloom.weight_numbers import Filters, filters_of
 
-DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
 _XOR, _RELU = "aten.bitwise_xor.Tensor", "aten.relu"
 # The layers, with what their weights and biases are called by both operators.
 _LAYERS = {"aten.convolution": "spirloom.convolution_i8", "aten.linear": "spirloom.linear_i8"}
@@ -22,26 +20,6 @@ _PLACES = ("stride", "padding", "dilation", "groups")
 _MOVES = ("aten.max_pool2d", "aten.view", "aten.permute", "aten.flatten.using_ints",
           "aten.slice.Tensor", "aten.squeeze.dims", "aten.unsqueeze", "aten.expand",
           "aten.select.int")  # fmt: skip
-_RANGES = {DType.I8: (-128, 127), DType.U8: (0, 255)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """A tensor of 8-bit numbers of one scale and zero point."""
-
-    tensor: Tensor
-    scale: float
-    zero: int
-
-    @property
-    def centred_zero(self) -> int:
-        """The zero point of the numbers as int8."""
-        return self.zero - (128 if self.tensor.dtype is DType.U8 else 0)
-
-    def alike(self, other: _Numbers) -> bool:
-        """Whether numbers stand for the same in both."""
-        return (self.scale, self.zero, self.tensor.dtype) == (
-            other.scale, other.zero, other.tensor.dtype)  # fmt: skip
 
 
 def fuse_integers(graph: Graph, library: OpLibrary) -> None:
@@ -60,6 +38,7 @@ class _Fusion:
     def __init__(self, graph: Graph, library: OpLibrary) -> None:
         self._graph, self._library = graph, library
         self._matcher = Matcher(graph)
+        self._operands = Operands(self._matcher, library)
         self._nodes: list[Node] = []
         self._centred: dict[Tensor, Tensor] = {}
 
@@ -72,7 +51,7 @@ class _Fusion:
 
     def _quantised(self, node: Node) -> bool:
         """Puts a call in the place of a quantize and what makes its input."""
-        y = self._result(node)
+        y = self._operands.result(node)
         made = self._matcher.producer(self._library.arg(node, "x"))
         if y is None or made is None:
             return False
@@ -90,13 +69,13 @@ class _Fusion:
         return self._put(op, {**args, **(finish or {})}, y.tensor, fused_name(layer, *parts))
 
     def _call(
-        self, value: object, y: _Numbers, private: bool
+        self, value: object, y: Numbers, private: bool
     ) -> tuple[str, Node, dict[str, object]] | None:
         """The operator of numbers that gives a value, the node that it takes the place of, and its
         args; a value that is dequantised only changes its scale. Layers are not computed twice:
         what follows them must be `private` too."""
         result = {"y_scale": y.scale, "y_zero": y.centred_zero}
-        x, back = self._operand(value), self._matcher.producer(value)
+        x, back = self._operands.operand(value), self._matcher.producer(value)
         if x is not None and back is not None:
             return "spirloom.rescale_i8", back, {**self._term("a", x), **result}
         made = self._matcher.inner(value)
@@ -121,7 +100,7 @@ class _Fusion:
         reader = self._matcher.reader(value)
         if reader is not None and self._activation(reader) is not None:
             reader = self._matcher.reader(reader.outputs[0])
-        return reader is not None and self._result(reader) is not None
+        return reader is not None and self._operands.result(reader) is not None
 
     def _put(self, op: str, args: dict[str, object], y: Tensor, name: str) -> bool:
         """Appends a call whose result is y; False if the operator does not take it."""
@@ -148,10 +127,10 @@ class _Fusion:
     def _layer(self, node: Node) -> dict[str, object] | None:
         """The args of a layer of numbers, without those of its result."""
         plain = not any(self._library.arg(node, name) for name in ("activation", "addend"))
-        x = self._operand(self._library.arg(node, "x"))
-        weight = self._filters(self._library.arg(node, "weight"))
+        x = self._operands.operand(self._library.arg(node, "x"))
+        weight = self._operands.filters(self._library.arg(node, "weight"))
         bias = self._library.arg(node, "bias")
-        known = self._known(bias)
+        known = self._operands.known(bias)
         if not plain or x is None or weight is None or (bias is not None and known is None):
             return None
         names = _PLACES if node.op == "aten.convolution" else ()
@@ -169,21 +148,21 @@ class _Fusion:
         """The args of a sum of numbers, without those of its result."""
         if node.op != ADD or not self._library.is_plain(node):
             return None
-        a, b = (self._operand(value) for value in node.args[:2])
+        a, b = (self._operands.operand(value) for value in node.args[:2])
         if a is None or b is None or a.tensor.shape != b.tensor.shape:
             return None
         return {**self._term("a", a), **self._term("b", b)}
 
-    def _term(self, name: str, x: _Numbers) -> dict[str, object]:
+    def _term(self, name: str, x: Numbers) -> dict[str, object]:
         return {name: self._centre(x), f"{name}_scale": x.scale, f"{name}_zero": x.centred_zero}
 
-    def _moved(self, node: Node, y: _Numbers) -> bool:
+    def _moved(self, node: Node, y: Numbers) -> bool:
         """Moves numbers as a node moves what they stand for, if they do so before and after."""
         many = node.op == "aten.cat"
         values = node.args[0] if many else node.args[:1]
         if node.op not in (*_MOVES, "aten.cat") or not isinstance(values, tuple):
             return False
-        found = [self._operand(value) for value in values]
+        found = [self._operands.operand(value) for value in values]
         terms = [x.tensor for x in found if x is not None and x.alike(y)]
         if len(terms) != len(found):
             return False
@@ -204,33 +183,7 @@ class _Fusion:
             return {"activation": 1}
         return {"activation": 2, "act_min": low, "act_max": high}
 
-    def _result(self, node: Node) -> _Numbers | None:
-        """What a quantize gives, if it is all of a type's numbers."""
-        if node.op != QUANTIZE:
-            return None
-        ends = tuple(self._library.arg(node, end) for end in ("quant_min", "quant_max"))
-        y = node.outputs[0]
-        return self._numbers(node, y) if ends == _RANGES.get(y.dtype) else None
-
-    def _operand(self, value: object) -> _Numbers | None:
-        """What is dequantised to a value."""
-        made = self._matcher.producer(value, DEQUANTIZE)
-        x = self._library.arg(made, "x") if made is not None else None
-        if made is None or not isinstance(x, Tensor) or made.outputs[0].dtype is not DType.F32:
-            return None
-        return self._numbers(made, x) if x.dtype in _RANGES and x.data is None else None
-
-    def _numbers(self, node: Node, numbers: Tensor) -> _Numbers | None:
-        scale, zero = (self._library.arg(node, name) for name in ("scale", "zero_point"))
-        data = [t.data for t in (scale, zero) if isinstance(t, Tensor) and t.data is not None]
-        if len(data) != 2 or data[0].size != 1:
-            return None
-        size, centre = float(data[0].reshape(-1)[0]), int(data[1].reshape(-1)[0])
-        low, high = _RANGES[numbers.dtype]
-        usable = 0 < size < inf and low <= centre <= high
-        return _Numbers(numbers, size, centre) if usable else None
-
-    def _centre(self, x: _Numbers) -> Tensor:
+    def _centre(self, x: Numbers) -> Tensor:
         """The numbers as int8."""
         tensor = x.tensor
         if tensor.dtype is DType.I8:
@@ -251,37 +204,3 @@ class _Fusion:
                 self._append(COPY, tensor.name, y, x=turned, dtype="i8")
             self._centred[tensor] = y
         return self._centred[tensor]
-
-    def _filters(self, value: object) -> Filters | None:
-        """The numbers of a layer's weight, if it is dequantised of constants."""
-        turned = False
-        while (permute := self._matcher.producer(value, "aten.permute")) is not None:
-            if self._library.arg(permute, "dims") not in ((1, 0), (-1, -2)):
-                return None
-            turned, value = not turned, permute.args[0]
-        made = self._matcher.producer(value, DEQUANTIZE)
-        if made is None or self._library.arg(made, "block_size"):
-            return None
-        given = [self._library.arg(made, name) for name in ("x", "scale", "zero_point")]
-        data = [t.data for t in given if isinstance(t, Tensor) and t.data is not None]
-        if len(data) != 3 or data[0].dtype not in (np.int8, np.uint8):
-            return None
-        x, scale, zero = data
-        axis = self._library.arg(made, "axis")
-        assert isinstance(axis, int)
-        if scale.size != 1 and axis % x.ndim != (1 if turned else 0):
-            return None
-        return filters_of(x.T if turned else x, scale.reshape(-1), zero.reshape(-1))
-
-    def _known(self, value: object) -> Tensor | None:
-        """A constant of floats, or what constants are dequantised to."""
-        if isinstance(value, Tensor) and value.data is not None:
-            return value if value.dtype is DType.F32 else None
-        made = self._matcher.producer(value, DEQUANTIZE)
-        if made is None or any(t.data is None for t in made.inputs()):
-            return None
-        names = self._library.arg_names(DEQUANTIZE)
-        args = {name: a.data if isinstance(a, Tensor) else a
-                for name, a in zip(names, made.args, strict=True)}  # fmt: skip
-        (found,) = self._library.compute(DEQUANTIZE, args)
-        return constant(made.outputs[0].name, np.asarray(found, np.float32))
