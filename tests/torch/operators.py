@@ -19,8 +19,8 @@ from tests.torch.spellings import SPELLINGS
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "i32": torch.int32, "i8": torch.int8,
           "u8": torch.uint8, "b8": torch.bool}  # fmt: skip
-# What specs have beyond torch's operators: a fused activation, and a sum after it.
-_FUSED = ("activation", "act_min", "act_max", "addend")
+# What specs have beyond torch's operators: a norm before it, a fused activation, a sum after it.
+_FUSED = ("norm", "norm_eps", "activation", "act_min", "act_max", "addend")
 
 
 class Call(torch.nn.Module):  # type: ignore[misc]

@@ -18,8 +18,9 @@ QUANTIZE = "spirloom.quantize"
 _FLOATS = (DType.F32, DType.F16)
 # By layers with such weights, those of which x is rounded to int8, too.
 _DYNAMIC = {f"spirloom.linear_q{bits}": f"spirloom.linear_dq8_q{bits}" for bits in (4, 8)}
-_LAYER = ("x", "bias", "activation", "act_min", "act_max", "addend")
-_KEPT = (*_LAYER, "weight", "scales", "group")
+_PLAIN = ("x", "bias", "activation", "act_min", "act_max", "addend")
+_KEPT = (*_PLAIN, "weight", "scales", "group")
+_LAYER = (*_PLAIN, "norm", "norm_eps")
 # What layers are called with 4- or 8-bit weights, and which arguments they have beside these.
 _LAYERS = {
     LINEAR: ("spirloom.linear_q", _LAYER),
@@ -44,7 +45,7 @@ def fuse_quantised(graph: Graph, library: OpLibrary) -> None:
         put_numbers(library, node, numbers, weight.name)
     for node in graph.nodes:
         plain = node.op in _DYNAMIC and all(
-            library.arg(node, name) is None for name in ("zeros", "offsets")
+            library.arg(node, name) is None for name in ("zeros", "offsets", "norm")
         )
         if plain:
             _take_rounded_rows(library, matcher, node)
