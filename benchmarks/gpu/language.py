@@ -23,6 +23,8 @@ from examples.story.tokenizer import byte_symbols
 
 PROMPT = 512
 GROUP = 32
+# What most GPUs bind, as `spirloom import --largest-weight 1024` would have it.
+LARGEST_WEIGHT = 1 << 30
 # Odd, so that no two neighbouring rows are the same; small, so that an archive finds it again.
 PERIOD = 65521
 
@@ -105,7 +107,9 @@ def write_language_model(model: LanguageModel, folder: Path) -> None:
     for kind in model.weights:
         source = Repeating(model.config, kind == "int4")
         weights = Weights(Arranged(source, config), DType.F16)
-        methods = make_methods(config, weights, OpLibrary(), "a bench", None, PROMPT)
+        methods = make_methods(
+            config, weights, OpLibrary(), "a bench", None, PROMPT, LARGEST_WEIGHT
+        )
         methods[0].attachments = attachments
         graph_file.save(methods, folder / f"{model.name}-{kind}.slg")
 

@@ -29,6 +29,14 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help="how many of them one run of its prefill may take (default: 512)",
     )
+    parser.add_argument(
+        "--largest-weight",
+        type=int,
+        metavar="MIB",
+        default=128,
+        help="how large a weight or table of it may be for one kernel to bind, else it is computed in "
+        "parts (default: 128 MiB, which every device takes; most GPUs take 4095)",
+    )
 
 
 def import_folder(
@@ -65,6 +73,7 @@ def _language_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "context": arguments.context,
         "prompt": arguments.prompt,
+        "largest": arguments.largest_weight << 20,
         "dtype": DType.F16 if arguments.fp16 else DType.F32,
         "quantize": quantisation_of(arguments),
         "tell": lambda line: print(f"{arguments.model}: {line}", file=sys.stderr),

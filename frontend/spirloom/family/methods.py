@@ -12,6 +12,7 @@ from spirloom.family.weights import Weights
 from spirloom.ir import Graph
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes import finish
+from spirloom.passes.large_weights import LARGEST_WEIGHT
 from spirloom.sizes import Symbol
 from spirloom.varying.generalize import generalize
 
@@ -28,12 +29,14 @@ def make_methods(
     origin: str,
     context: int | None = None,
     prompt: int | None = None,
+    largest: int = LARGEST_WEIGHT,
 ) -> list[Graph]:
     """`prefill`, of up to `prompt` tokens, and `decode`, of the token that the last run chose.
 
     Both begin at the state `position` and move it; caches have `context` rows, by default what the
     model was trained for. `prompt` None: 512, or the context if that is less. `origin` says what
-    the model was read from. Raises ImportFailure.
+    the model was read from. Layers and tables whose weight takes more than `largest` bytes come in
+    parts. Raises ImportFailure.
     """
     rows = config.context if context is None else context
     angles = config.head_size * len(set(config.rotations))
@@ -50,7 +53,7 @@ def make_methods(
     def make(sizes: Mapping[str, int]) -> Graph:
         graph = Step(config, weights, library, rows, sizes.get("tokens", 0)).graph()
         graph.producer = f"spirloom {__version__} from {origin}"
-        finish(graph, library)
+        finish(graph, library, largest=largest)
         return graph
 
     try:

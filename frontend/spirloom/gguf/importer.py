@@ -13,6 +13,7 @@ from spirloom.gguf.tensors import GgufTensors
 from spirloom.gguf.vocabulary import attachments_of
 from spirloom.ir import DType, Graph
 from spirloom.ops import OpLibrary
+from spirloom.passes.large_weights import LARGEST_WEIGHT
 from spirloom.passes.quantize_weights import Quantisation
 
 
@@ -23,6 +24,7 @@ def import_gguf(
     prompt: int | None = None,
     dtype: DType = DType.F32,
     quantize: Quantisation | None = None,
+    largest: int = LARGEST_WEIGHT,
     library: OpLibrary | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> list[Graph]:
@@ -36,6 +38,6 @@ def import_gguf(
     source = Arranged(GgufTensors(file, ARCHITECTURES[config.family]), config)
     origin = f"a GGUF file of {config.family}"
     weights = Weights(source, dtype, quantize)
-    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt)
+    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt, largest)
     methods[0].attachments = attachments_of(file.metadata, tell)
     return methods

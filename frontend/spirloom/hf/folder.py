@@ -13,6 +13,7 @@ from spirloom.hf.language import attachments_of
 from spirloom.hf.safetensors import read_tensors
 from spirloom.ir import Array, DType, Graph
 from spirloom.ops import OpLibrary
+from spirloom.passes.large_weights import LARGEST_WEIGHT
 from spirloom.passes.quantize_weights import Quantisation
 
 
@@ -23,6 +24,7 @@ def import_folder(
     prompt: int | None = None,
     dtype: DType = DType.F32,
     quantize: Quantisation | None = None,
+    largest: int = LARGEST_WEIGHT,
     library: OpLibrary | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> list[Graph]:
@@ -33,7 +35,7 @@ def import_folder(
     config = read_config(folder / "config.json", context)
     weights = Weights(Arranged(FolderTensors(folder), config), dtype, quantize)
     origin = f"a folder of {config.family}"
-    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt)
+    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt, largest)
     methods[0].attachments = attachments_of(folder, tell)
     return methods
 

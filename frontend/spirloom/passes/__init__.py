@@ -17,7 +17,7 @@ from spirloom.passes.gates import fuse_gates
 from spirloom.passes.gelu import fuse_gelu
 from spirloom.passes.half import to_half
 from spirloom.passes.integer_layers import fuse_integers
-from spirloom.passes.large_weights import split_weights
+from spirloom.passes.large_weights import LARGEST_WEIGHT, split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
@@ -94,10 +94,13 @@ def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ())
     return graph
 
 
-def finish(graph: Graph, library: OpLibrary, fp16: bool = False) -> None:
-    """The passes that every graph file goes through, optimised or not."""
+def finish(
+    graph: Graph, library: OpLibrary, fp16: bool = False, largest: int = LARGEST_WEIGHT
+) -> None:
+    """The passes that every graph file goes through, optimised or not. Layers and tables with weights
+    of more than `largest` bytes come in parts."""
     if fp16:
         to_half(graph, library)
-    split_weights(graph, library)
+    split_weights(graph, library, largest)
     remove_dead_nodes(graph)
     merge_constants(graph)
