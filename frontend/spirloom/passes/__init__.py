@@ -28,6 +28,7 @@ from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rms_norm import fuse_rms_norm
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.spelled_attention import fuse_attention
+from spirloom.passes.strided_attention import stride_attention
 from spirloom.passes.views import simplify_views
 from spirloom.progress import Report, silent
 
@@ -51,11 +52,12 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
     "fuse-chains": fuse_chains,
+    "stride-attention": stride_attention,
     "fold-copies": fold_copies,
 }
 
 # Those that take a graph of all its sizes, as they find how what they make follows from these.
-OF_ALL_SIZES = ("fold-copies",)
+OF_ALL_SIZES = ("stride-attention", "fold-copies")
 
 
 def optimize(
