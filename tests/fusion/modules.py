@@ -165,6 +165,16 @@ class Heads(nn.Module):  # type: ignore[misc]
         return together, rows.transpose(0, 1), apart, parts[0].sigmoid()
 
 
+class RowsFirst(Heads):
+    """Attention among projections of [row, batch, column] in a model of batches first."""
+
+    def forward(self, x: Any) -> Any:
+        turned = self.packed(x.transpose(0, 1)).chunk(3, -1)
+        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in turned)
+        rows = self.attend(*lists).transpose(0, 1).reshape(14, 16)
+        return (self.whole(rows).view(7, 2, 16).transpose(0, 1) + x,)
+
+
 class RmsNorm(nn.Module):  # type: ignore[misc]
     """Over the last dims."""
 
@@ -351,5 +361,6 @@ CASES = {
         "spirloom.strided_attention",
         shape=(2, 7, 16),
     ),
+    "rows": Case("move-rows", RowsFirst, "aten.permute", shape=(2, 7, 16)),
     "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),
 }

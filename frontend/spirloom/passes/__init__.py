@@ -19,6 +19,7 @@ from spirloom.passes.half import to_half
 from spirloom.passes.integer_layers import fuse_integers
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
+from spirloom.passes.layer_rows import move_rows
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.permutations import move_permutations
@@ -49,6 +50,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "move-permutations": move_permutations,
     "fuse-gates": fuse_gates,
     "fuse-bias": fuse_bias,
+    "move-rows": move_rows,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
     "fuse-chains": fuse_chains,
