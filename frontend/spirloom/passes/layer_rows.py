@@ -22,9 +22,10 @@ def move_rows(graph: Graph, library: OpLibrary) -> None:
     Attention in a model of rows first lies between two such. What meets becomes one copy, or steps
     by which attention reads and writes.
     """
-    if library.has(LINEAR) and library.has(VIEW):
-        for rule in (_Before, _Behind):
-            rule(graph, library).run()
+    if not library.has(LINEAR) or not library.has(VIEW):
+        return
+    before = _Before(graph, library).run()
+    if _Behind(graph, library).run() or before:
         simplify_views(graph, library)
 
 
@@ -39,7 +40,8 @@ class _Rule:
         self._uses = graph.uses()
         self._results = set(graph.results())
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Whether anything moved."""
         replacements: dict[Node, list[Node]] = {}
         for node in self._graph.nodes:
             if node.op == PERMUTE and dims_of(node)[-1] == len(dims_of(node)) - 1:
@@ -47,6 +49,7 @@ class _Rule:
         nodes = self._graph.nodes
         self._graph.nodes = [new for node in nodes for new in replacements.get(node, [node])]
         remove_dead_nodes(self._graph)
+        return bool(replacements)
 
     def _replaced(self, permute: Node) -> dict[Node, list[Node]]:
         raise NotImplementedError

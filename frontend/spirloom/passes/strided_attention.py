@@ -73,7 +73,7 @@ class _Strider:
         if len(query.shape) == 4:
             return [int(query.shape[1])]
         sizes = (size for each in chains for size, _ in each.moves[0].merged().dims)
-        return sorted({int(query.shape[0]), *sizes})
+        return sorted({int(query.shape[0]), *sizes}, reverse=True)
 
     def _copies(self, chains: Iterable[Chain]) -> list[Node]:
         """The nodes that fall away, but for those that are no copies anyhow."""
@@ -139,7 +139,8 @@ class _Strider:
         mask, nodes = self._mask(node, sizes["batches"], sizes["heads"])
         rows = [sizes[name] for name in ("batches", "heads", "queries")]
         result = found.behind.result
-        made = Tensor(result.name, result.dtype, (*(rows[d] for d in found.order), numbers[6]))
+        shape = (*(rows[d] for d in found.order), sizes["width"])
+        made = Tensor(result.name, result.dtype, shape, storage=result.storage)
         if made.shape == result.shape:
             made = result
         try:
