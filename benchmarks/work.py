@@ -36,6 +36,9 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
     if node.op == "aten.scaled_dot_product_attention":
         rows = prod(shape("query")[:-1])
         return rows * shape("key")[-2] * (shape("query")[-1] + shape("value")[-1])
+    if node.op == "spirloom.strided_attention":
+        sizes = ("batches", "heads", "queries", "keys")
+        return prod(_int(args[n]) for n in sizes) * (_int(args["depth"]) + _int(args["width"]))
     if node.op == "bench.multiply_add":
         return results * 8 * _int(args["rounds"])
     if node.op.startswith("spirloom.") and node.op.endswith("_layer"):  # recurrent: every step

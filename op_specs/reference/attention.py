@@ -34,6 +34,45 @@ def scaled_dot_product_attention(
     return np.asarray(safe_softmax(scores, -1) @ value)
 
 
+def _rows(x: Array, outer: list[int], size: int, steps: list[int]) -> Array:
+    """Rows of a size, by the sizes of the dims they are counted in: [first, step of each dim]."""
+    first, *apart = steps
+    places = sum(step * i for step, i in zip(apart, np.indices(outer), strict=True))
+    return np.asarray(x.reshape(-1)[(first + np.asarray(places))[..., None] + np.arange(size)])
+
+
+def strided_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    batches: int,
+    heads: int,
+    kv_heads: int,
+    queries: int,
+    keys: int,
+    depth: int,
+    width: int,
+    query_steps: list[int],
+    key_steps: list[int],
+    value_steps: list[int],
+    order: list[int],
+    is_causal: bool,
+    scale: float,
+) -> Array:
+    """Attention of the rows that are gathered from where they lie, its dims then put in order."""
+    y = scaled_dot_product_attention(
+        _rows(query, [batches, heads, queries], depth, query_steps),
+        _rows(key, [batches, kv_heads, keys], depth, key_steps),
+        _rows(value, [batches, kv_heads, keys], width, value_steps),
+        attn_mask,
+        0.0,
+        is_causal,
+        scale,
+    )
+    return y.transpose(*order, 3)
+
+
 def rotary_embedding(x: Array, cos: Array, sin: Array, interleaved: bool) -> Array:
     """Pairs of a row as complex numbers, turned by cos + i sin."""
     first, second = (x[..., ::2], x[..., 1::2]) if interleaved else np.split(x, 2, axis=-1)

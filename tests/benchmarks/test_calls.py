@@ -70,6 +70,10 @@ def test_a_wrong_row_is_reported(ops: Library, tmp_path: Path, table: str, messa
          "bias: null, stride: [2, 2]}}", 4 * 5 * 5 * 6 * 4),
         ("{op: aten.scaled_dot_product_attention, call: {query: [1, 2, 3, 4], "
          "key: [1, 2, 5, 4], value: [1, 2, 5, 6]}}", 2 * 3 * 5 * (4 + 6)),
+        ("{op: spirloom.strided_attention, call: {query: [3, 8], key: [5, 8], value: [5, 12], "
+         "batches: 1, heads: 2, kv_heads: 2, queries: 3, keys: 5, depth: 4, width: 6, "
+         "query_steps: [0, 0, 4, 8], key_steps: [0, 0, 4, 8], value_steps: [0, 0, 6, 12]}}",
+         2 * 3 * 5 * (4 + 6)),
         ("{op: aten.relu, call: {x: [4]}}", 0),
         ("{op: bench.multiply_add, call: {x: [4], rounds: 16}}", 4 * 16 * 8),
     ],

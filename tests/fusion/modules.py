@@ -142,6 +142,39 @@ class Attention(nn.Module):  # type: ignore[misc]
         return before, behind, viewed, weights @ v, weights @ k
 
 
+class Heads(nn.Module):  # type: ignore[misc]
+    """Attention among projections: a packed one, batches first and rows first, and one for each of
+    query, key and value; of one of them another reader needs the heads as they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.packed, self.whole = nn.Linear(16, 48), nn.Linear(16, 16)
+        self.each = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+
+    def attend(self, q: Any, k: Any, v: Any) -> Any:
+        return ((q @ k.transpose(-2, -1)) / 8**0.5).softmax(-1) @ v
+
+    def forward(self, x: Any) -> Any:
+        split = self.packed(x).reshape(2, 7, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+        together = self.whole(self.attend(*split).transpose(1, 2).reshape(2, 7, 16))
+        turned = self.packed(x.transpose(0, 1)).chunk(3, -1)
+        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in turned)
+        rows = self.whole(self.attend(*lists).transpose(0, 1).reshape(14, 16)).view(7, 2, 16)
+        parts = [each(x).view(2, 7, 2, 8).transpose(1, 2) for each in self.each]
+        apart = self.whole(self.attend(*parts).transpose(1, 2).reshape(2, 7, 16))
+        return together, rows.transpose(0, 1), apart, parts[0].sigmoid()
+
+
+class RowsFirst(Heads):
+    """Attention among projections of [row, batch, column] in a model of batches first."""
+
+    def forward(self, x: Any) -> Any:
+        turned = self.packed(x.transpose(0, 1)).chunk(3, -1)
+        lists = (t.reshape(7, 4, 8).transpose(0, 1) for t in turned)
+        rows = self.attend(*lists).transpose(0, 1).reshape(14, 16)
+        return (self.whole(rows).view(7, 2, 16).transpose(0, 1) + x,)
+
+
 class RmsNorm(nn.Module):  # type: ignore[misc]
     """Over the last dims."""
 
@@ -321,5 +354,13 @@ CASES = {
     "copies": Case(
         "fold-copies", lambda: Calls(heads), "aten.permute", "aten.as_strided", shape=(2, 9, 48)
     ),
+    "heads": Case(
+        "stride-attention",
+        Heads,
+        "aten.scaled_dot_product_attention",
+        "spirloom.strided_attention",
+        shape=(2, 7, 16),
+    ),
+    "rows": Case("move-rows", RowsFirst, "aten.permute", shape=(2, 7, 16)),
     "views": Case("simplify-views", lambda: Calls(rearranged), "aten.view"),
 }

@@ -139,8 +139,9 @@ def test_with_and_without_what_it_knows(
     library: OpLibrary, spirloom_run: Path, tmp_path: Path, dtype: str
 ) -> None:
     plain, simple = of_few_heads(library), of_few_heads(library)
-    optimize(plain, library, fp16=dtype == "f16", skip=["simplify-attention"])
-    optimize(simple, library, fp16=dtype == "f16")
+    steps = "stride-attention"  # would read one head for all, too
+    optimize(plain, library, fp16=dtype == "f16", skip=["simplify-attention", steps])
+    optimize(simple, library, fp16=dtype == "f16", skip=[steps])
     assert {node.op for node in plain.nodes} - {node.op for node in simple.nodes} == {"aten.expand"}
     torch.manual_seed(5)
     given = {tensor.name: torch.randn(tensor.shape) for tensor in simple.inputs}

@@ -25,6 +25,7 @@ LIBRARY = OpLibrary()
 RMS, ROTARY = "aten.rms_norm", "spirloom.rotary_embedding"
 ATTENTION, SWIGLU, GELU = "aten.scaled_dot_product_attention", "spirloom.swiglu", "aten.gelu"
 LAYER_NORM = "aten.native_layer_norm"
+ATTENTIONS = (ATTENTION, "spirloom.strided_attention")
 # Of two layers: how many nodes there are of each operator.
 COUNTS = {
     "llama": {RMS: 5, ROTARY: 4, ATTENTION: 2, SWIGLU: 2},
@@ -60,10 +61,10 @@ def exported(module: torch.nn.Module, inputs: Tensors) -> Any:
 
 
 def check(graph: Graph, expected: dict[str, int], spelled: tuple[str, ...] = SPELLED) -> None:
-    found = Counter(node.op for node in graph.nodes)
+    found = Counter(ATTENTION if node.op in ATTENTIONS else node.op for node in graph.nodes)
     assert {op: found[op] for op in expected} == expected
     assert not [op for op in spelled if op in found]
-    masks = [LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op == ATTENTION]
+    masks = [LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op in ATTENTIONS]
     assert len(masks) == expected[ATTENTION]
 
 
@@ -81,10 +82,10 @@ def test_by_export(name: str) -> None:
     module, inputs = made(name)
     graph = build(exported(module, inputs), LIBRARY, Options())
     check(graph, COUNTS[name])
-    causal = [LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op == ATTENTION]
+    causal = [LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op in ATTENTIONS]
     if name != "t5":  # whose positions are a bias
         assert causal == [True, True]
-        assert not any(LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op == ATTENTION)
+        assert not any(LIBRARY.arg(n, "attn_mask") for n in graph.nodes if n.op in ATTENTIONS)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -115,7 +116,7 @@ def test_sizes_that_vary_leave_no_mask() -> None:
     )
     graph = build(program_of(decompose(program, LIBRARY)), LIBRARY, Options())
     check(graph, COUNTS["llama"])
-    assert all(LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op == ATTENTION)
+    assert all(LIBRARY.arg(n, "is_causal") for n in graph.nodes if n.op in ATTENTIONS)
 
 
 def test_positions_of_each_run() -> None:

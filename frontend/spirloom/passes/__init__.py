@@ -19,6 +19,7 @@ from spirloom.passes.half import to_half
 from spirloom.passes.integer_layers import fuse_integers
 from spirloom.passes.large_weights import LARGEST_WEIGHT, split_weights
 from spirloom.passes.layer_norm import fuse_layer_norm
+from spirloom.passes.layer_rows import move_rows
 from spirloom.passes.padding import absorb_padding
 from spirloom.passes.patterns import fuse_patterns
 from spirloom.passes.permutations import move_permutations
@@ -28,6 +29,7 @@ from spirloom.passes.residuals import fuse_residuals
 from spirloom.passes.rms_norm import fuse_rms_norm
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.spelled_attention import fuse_attention
+from spirloom.passes.strided_attention import stride_attention
 from spirloom.passes.views import simplify_views
 from spirloom.progress import Report, silent
 
@@ -48,14 +50,16 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "move-permutations": move_permutations,
     "fuse-gates": fuse_gates,
     "fuse-bias": fuse_bias,
+    "move-rows": move_rows,
     "fuse-residuals": fuse_residuals,
     "fuse-activations": fuse_activations,
     "fuse-chains": fuse_chains,
+    "stride-attention": stride_attention,
     "fold-copies": fold_copies,
 }
 
 # Those that take a graph of all its sizes, as they find how what they make follows from these.
-OF_ALL_SIZES = ("fold-copies",)
+OF_ALL_SIZES = ("stride-attention", "fold-copies")
 
 
 def optimize(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.movement import Movement
+from spirloom.passes.moves import Moved, Moves, call, ints, ints_at, joined
 from spirloom.passes.rewrite import Matcher, fused_name
-from spirloom.sizes import Varying, at, inferred_size
-from spirloom.varying.fit import Fitter
-from spirloom.varying.points import points
 
 COPY, VIEW = "aten.as_strided", "aten.view"
-
-Sizes = Mapping[str, int]
 
 
 def fold_copies(graph: Graph, library: OpLibrary) -> None:
@@ -34,7 +30,7 @@ class _Chain:
     """Nodes each of which reads the one before, and what they do together, by size."""
 
     nodes: tuple[Node, ...]
-    moves: tuple[Movement, ...]
+    moves: Moved
 
 
 class _Folder:
@@ -42,10 +38,7 @@ class _Folder:
         self._graph = graph
         self._library = library
         self._matcher = Matcher(graph)
-        chosen = points(graph.symbols)
-        self._fitter = Fitter(graph.symbols, chosen)
-        # The last, where models may look different, is no help in finding formulas.
-        self._points = [*chosen, {symbol.name: symbol.least for symbol in graph.symbols}]
+        self._moves = Moves(graph, library)
 
     def run(self) -> None:
         replacements: dict[Node, list[Node]] = {}
@@ -61,44 +54,26 @@ class _Folder:
 
     def _chain(self, last: Node) -> _Chain | None:
         """The longest chain that ends with a node, if it is more than one copy."""
-        moves = self._moves(last)
-        if moves is None or self._is_free(last, moves):
+        moves = self._moves.of(last)
+        if moves is None or self._moves.is_free(last, moves):
             return None
         chain, copies = _Chain((last,), moves), 1
         while (inner := self._matcher.inner(chain.nodes[0].args[0])) is not None:
-            first = self._moves(inner)
-            joined = None if first is None else _joined(first, chain.moves)
-            if first is None or joined is None:
+            first = self._moves.of(inner)
+            both = None if first is None else joined(first, chain.moves)
+            if first is None or both is None:
                 break
-            chain = _Chain((inner, *chain.nodes), joined)
-            copies += not self._is_free(inner, first)
+            chain = _Chain((inner, *chain.nodes), both)
+            copies += not self._moves.is_free(inner, first)
         # A library with one op alone need not have that of copies.
         kinds = {node.op for node in chain.nodes}
         return chain if copies > 1 and len(kinds) > 1 else None
-
-    def _moves(self, node: Node) -> tuple[Movement, ...] | None:
-        """What a node does at each of the points; None if it does not only move elements."""
-        tensors = [*node.inputs(), *node.outputs]
-        if any(inferred_size(size) for tensor in tensors for size in tensor.shape):
-            return None
-        moves: list[Movement] = []
-        for sizes in self._points:
-            found = self._library.movement(node.op, [_at(arg, sizes) for arg in node.args])
-            if found is None:
-                return None
-            split, steps, begin = found
-            moves.append(Movement(tuple(zip(split, steps, strict=True)), begin))
-        return tuple(moves)
-
-    def _is_free(self, node: Node, moves: Sequence[Movement]) -> bool:
-        """Whether the node's result can be a part of the buffer that it reads."""
-        return self._library.is_view(node.op) and all(each.is_run for each in moves)
 
     def _copied(self, chain: _Chain) -> list[Node] | None:
         """One copy in the place of a chain, and a view of it if it has other dimensions."""
         (result,) = chain.nodes[-1].outputs
         name = fused_name(chain.nodes[0], *chain.nodes[1:])
-        shapes = [_ints_at(result.shape, sizes) for sizes in self._points]
+        shapes = [ints_at(result.shape, sizes) for sizes in self._moves.points]
         shaped = [each.shaped(shape) for each, shape in zip(chain.moves, shapes, strict=True)]
         copy = self._copy(chain, shaped)
         if copy is not None:
@@ -110,8 +85,8 @@ class _Folder:
             return None
         size = copy[1]
         assert isinstance(size, tuple)
-        whole = Tensor(result.name, result.dtype, _ints(size), storage=result.storage)
-        view = _with(self._library, VIEW, x=whole, size=result.shape)
+        whole = Tensor(result.name, result.dtype, ints(size), storage=result.storage)
+        view = call(self._library, VIEW, x=whole, size=result.shape)
         return [Node(COPY, copy, (whole,), name), Node(VIEW, view, (result,), f"{name}.view")]
 
     def _copy(
@@ -120,19 +95,16 @@ class _Folder:
         """The arguments of the copy that moves as wanted; None if there is none."""
         *moves, _ = wanted
         rows = [[*sum(m.dims, ()), m.begin] for m in moves if m is not None]
-        if len(rows) < len(moves) or len({len(row) for row in rows}) > 1:
-            return None
-        numbers = [self._number(column) for column in zip(*rows, strict=True)]
-        found = [number for number in numbers if number is not None]
-        if len(found) < len(numbers):
+        found = self._moves.numbers(rows) if len(rows) == len(moves) else None
+        if found is None:
             return None
         *dims, begin = found
-        least = _ints_at(found, self._points[-1])
+        least = ints_at(found, self._moves.points[-1])
         small = Movement(tuple(zip(least[:-1:2], least[1:-1:2], strict=True)), least[-1])
         if small.merged() != chain.moves[-1].merged():
             return None
         source = chain.nodes[0].args[0]
-        copy = _with(
+        copy = call(
             self._library,
             COPY,
             x=source,
@@ -145,39 +117,3 @@ class _Folder:
         except OpError:  # elements in the reverse order, or too many dimensions
             return None
         return copy
-
-    def _number(self, values: Sequence[int]) -> int | None:
-        """The int that has these values at the points; None if no formula is found."""
-        if len(set(values)) == 1:
-            return values[0]
-        found = self._fitter.fit(values)
-        return None if found is None else Varying(values[0], found)
-
-
-def _joined(first: Sequence[Movement], then: Sequence[Movement]) -> tuple[Movement, ...] | None:
-    """What both do at each of the points; None where that is none."""
-    joined = [b.of(a) for a, b in zip(first, then, strict=True)]
-    found = tuple(each for each in joined if each is not None)
-    return found if len(found) == len(joined) else None
-
-
-def _with(library: OpLibrary, op: str, **args: ArgValue) -> tuple[ArgValue, ...]:
-    """All arguments of an operator's call; ints that vary stay such."""
-    return library.with_args(Node(op, library.complete(op, args), ()), **args)
-
-
-def _at(arg: ArgValue, sizes: Sizes) -> ArgValue:
-    """An argument for these sizes; of tensors the types alone."""
-    if isinstance(arg, Tensor):
-        return Tensor(arg.name, arg.dtype, _ints_at(arg.shape, sizes))
-    if isinstance(arg, tuple):
-        return _ints_at(_ints(arg), sizes)
-    return at(arg, sizes) if isinstance(arg, int) else arg
-
-
-def _ints_at(values: Sequence[int], sizes: Sizes) -> tuple[int, ...]:
-    return tuple(at(value, sizes) for value in values)
-
-
-def _ints(values: tuple[object, ...]) -> tuple[int, ...]:
-    return tuple(value for value in values if isinstance(value, int))

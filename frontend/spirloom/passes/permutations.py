@@ -48,8 +48,8 @@ class _Mover:
         permutes = [self._permutes[t] for t in inputs if t in self._permutes]
         if not permutes or not all(self._can_go(p, node) for p in permutes):
             return None
-        dims = _dims(permutes[0])
-        if any(_dims(p) != dims for p in permutes):
+        dims = dims_of(permutes[0])
+        if any(dims_of(p) != dims for p in permutes):
             return None
         mapping = {t: _before(t, self._permutes.get(t), dims) for t in inputs}
         sources = {t: source for t, source in mapping.items() if source is not None}
@@ -74,12 +74,12 @@ class _Mover:
 
     def _can_go(self, permute: Node, node: Node) -> bool:
         """Whether nothing else needs the permutation but what undoes it, so that it is dropped."""
-        result, undone = permute.outputs[0], _inverse(_dims(permute))
+        result, undone = permute.outputs[0], _inverse(dims_of(permute))
         return (
             result.shape == node.outputs[0].shape
             and result not in self._graph.results()
             and all(
-                user is node or (user.op == PERMUTE and _dims(user) == undone)
+                user is node or (user.op == PERMUTE and dims_of(user) == undone)
                 for user in self._uses[result]
             )
         )
@@ -99,7 +99,8 @@ def _before(tensor: Tensor, permute: Node | None, dims: tuple[int, ...]) -> Tens
     return constant(tensor.name, np.transpose(full, _inverse(dims)))
 
 
-def _dims(permute: Node) -> tuple[int, ...]:
+def dims_of(permute: Node) -> tuple[int, ...]:
+    """The order that a permutation gives."""
     dims = permute.args[1]
     assert isinstance(dims, tuple)
     return tuple(int(d) for d in dims if isinstance(d, int))

@@ -13,14 +13,17 @@ void main() {
   int first_query = take(batch, (queries + 31) / 32) * 32;
   bool inside = batch * queries < rows;
   if (!inside) batch = 0;
-  int first_key = divide(batch, sharing) * keys;
-  int outer = batch;
-  int head = take(outer, heads);
+  int head = take(batch, heads);
+  int shared_head = divide(head, sharing);
+  int first_key = PLACE(key_steps, batch, shared_head) / 4 + min(lane % 32, depth / 4 - 1);
+  int first_value = PLACE(value_steps, batch, shared_head) / 4 + min(lane % 32, width / 4 - 1);
+  int key_step = key_steps[3] / 4;
+  int value_step = value_steps[3] / 4;
   int end = is_causal != 0 ? min(first_query + 32, keys) : keys;
   float factor = scale != 0.0 ? scale : inversesqrt(float(depth));
   int q0 = min(first_query + quad + 0, queries - 1);
-  int row0 = (batch * queries + q0) * (depth / 4);
-  int mask_row0 = outer * mask_steps[0] + head * mask_steps[1] + q0 * mask_steps[2];
+  int row0 = (PLACE(query_steps, batch, head) + q0 * query_steps[3]) / 4;
+  int mask_row0 = batch * mask_steps[0] + head * mask_steps[1] + q0 * mask_steps[2];
   int seen0 = is_causal != 0 ? min(q0 + 1, keys) : keys;
   float top0 = -INF;
   float sum0 = 0.0;
@@ -33,8 +36,8 @@ void main() {
   vec4 total0_6 = vec4(0.0);
   vec4 total0_7 = vec4(0.0);
   int q1 = min(first_query + quad + 16, queries - 1);
-  int row1 = (batch * queries + q1) * (depth / 4);
-  int mask_row1 = outer * mask_steps[0] + head * mask_steps[1] + q1 * mask_steps[2];
+  int row1 = (PLACE(query_steps, batch, head) + q1 * query_steps[3]) / 4;
+  int mask_row1 = batch * mask_steps[0] + head * mask_steps[1] + q1 * mask_steps[2];
   int seen1 = is_causal != 0 ? min(q1 + 1, keys) : keys;
   float top1 = -INF;
   float sum1 = 0.0;
@@ -48,21 +51,21 @@ void main() {
   vec4 total1_7 = vec4(0.0);
   // What this invocation loads of a block: of each row 32 fours, those beyond its end from there.
   int key0 = (lane + 0) / 32;
-  vec4 next0 = key_at4((first_key + min(key0, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next0 = key_at4(first_key + min(key0, keys - 1) * key_step);
   int key1 = (lane + 64) / 32;
-  vec4 next1 = key_at4((first_key + min(key1, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next1 = key_at4(first_key + min(key1, keys - 1) * key_step);
   int key2 = (lane + 128) / 32;
-  vec4 next2 = key_at4((first_key + min(key2, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next2 = key_at4(first_key + min(key2, keys - 1) * key_step);
   int key3 = (lane + 192) / 32;
-  vec4 next3 = key_at4((first_key + min(key3, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next3 = key_at4(first_key + min(key3, keys - 1) * key_step);
   int key4 = (lane + 256) / 32;
-  vec4 next4 = key_at4((first_key + min(key4, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next4 = key_at4(first_key + min(key4, keys - 1) * key_step);
   int key5 = (lane + 320) / 32;
-  vec4 next5 = key_at4((first_key + min(key5, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next5 = key_at4(first_key + min(key5, keys - 1) * key_step);
   int key6 = (lane + 384) / 32;
-  vec4 next6 = key_at4((first_key + min(key6, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next6 = key_at4(first_key + min(key6, keys - 1) * key_step);
   int key7 = (lane + 448) / 32;
-  vec4 next7 = key_at4((first_key + min(key7, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+  vec4 next7 = key_at4(first_key + min(key7, keys - 1) * key_step);
   for (int begin = 0; begin < end; begin += 16) {
     barrier();
     tile[key0 * 33 + lane % 32] = next0;
@@ -74,21 +77,21 @@ void main() {
     tile[key6 * 33 + lane % 32] = next6;
     tile[key7 * 33 + lane % 32] = next7;
     barrier();
-    next0 = value_at4((first_key + min(begin + key0, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next0 = value_at4(first_value + min(begin + key0, keys - 1) * value_step);
     if (begin + key0 >= keys) next0 = vec4(0.0);
-    next1 = value_at4((first_key + min(begin + key1, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next1 = value_at4(first_value + min(begin + key1, keys - 1) * value_step);
     if (begin + key1 >= keys) next1 = vec4(0.0);
-    next2 = value_at4((first_key + min(begin + key2, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next2 = value_at4(first_value + min(begin + key2, keys - 1) * value_step);
     if (begin + key2 >= keys) next2 = vec4(0.0);
-    next3 = value_at4((first_key + min(begin + key3, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next3 = value_at4(first_value + min(begin + key3, keys - 1) * value_step);
     if (begin + key3 >= keys) next3 = vec4(0.0);
-    next4 = value_at4((first_key + min(begin + key4, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next4 = value_at4(first_value + min(begin + key4, keys - 1) * value_step);
     if (begin + key4 >= keys) next4 = vec4(0.0);
-    next5 = value_at4((first_key + min(begin + key5, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next5 = value_at4(first_value + min(begin + key5, keys - 1) * value_step);
     if (begin + key5 >= keys) next5 = vec4(0.0);
-    next6 = value_at4((first_key + min(begin + key6, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next6 = value_at4(first_value + min(begin + key6, keys - 1) * value_step);
     if (begin + key6 >= keys) next6 = vec4(0.0);
-    next7 = value_at4((first_key + min(begin + key7, keys - 1)) * (width / 4) + min(lane % 32, width / 4 - 1));
+    next7 = value_at4(first_value + min(begin + key7, keys - 1) * value_step);
     if (begin + key7 >= keys) next7 = vec4(0.0);
     for (int k = 0; k < 4; k++) {
       int at = begin + part * 4 + k;
@@ -104,27 +107,27 @@ void main() {
     scores[(quad + 16) * 5 + part] = score1;
     barrier();
     tile[key0 * 33 + lane % 32] = next0;
-    next0 = key_at4((first_key + min(begin + 16 + key0, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next0 = key_at4(first_key + min(begin + 16 + key0, keys - 1) * key_step);
     tile[key1 * 33 + lane % 32] = next1;
-    next1 = key_at4((first_key + min(begin + 16 + key1, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next1 = key_at4(first_key + min(begin + 16 + key1, keys - 1) * key_step);
     tile[key2 * 33 + lane % 32] = next2;
-    next2 = key_at4((first_key + min(begin + 16 + key2, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next2 = key_at4(first_key + min(begin + 16 + key2, keys - 1) * key_step);
     tile[key3 * 33 + lane % 32] = next3;
-    next3 = key_at4((first_key + min(begin + 16 + key3, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next3 = key_at4(first_key + min(begin + 16 + key3, keys - 1) * key_step);
     tile[key4 * 33 + lane % 32] = next4;
-    next4 = key_at4((first_key + min(begin + 16 + key4, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next4 = key_at4(first_key + min(begin + 16 + key4, keys - 1) * key_step);
     tile[key5 * 33 + lane % 32] = next5;
-    next5 = key_at4((first_key + min(begin + 16 + key5, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next5 = key_at4(first_key + min(begin + 16 + key5, keys - 1) * key_step);
     tile[key6 * 33 + lane % 32] = next6;
-    next6 = key_at4((first_key + min(begin + 16 + key6, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next6 = key_at4(first_key + min(begin + 16 + key6, keys - 1) * key_step);
     tile[key7 * 33 + lane % 32] = next7;
-    next7 = key_at4((first_key + min(begin + 16 + key7, keys - 1)) * (depth / 4) + min(lane % 32, depth / 4 - 1));
+    next7 = key_at4(first_key + min(begin + 16 + key7, keys - 1) * key_step);
     barrier();
   }
   if (!inside) return;
   // The greatest score alone adds 1 to the sum, which is 0 only where every key is masked: then so is y.
   if (first_query + quad + 0 < queries) {
-    int at = (batch * queries + q0) * (width / 4) + part;
+    int at = (PLACE(y_steps, batch, head) + q0 * y_steps[3]) / 4 + part;
     float inverse = 1.0 / (sum0 == 0.0 ? 1.0 : sum0);
     if (part + 0 < width / 4) y_put4(at + 0, total0_0 * inverse);
     if (part + 4 < width / 4) y_put4(at + 4, total0_1 * inverse);
@@ -136,7 +139,7 @@ void main() {
     if (part + 28 < width / 4) y_put4(at + 28, total0_7 * inverse);
   }
   if (first_query + quad + 16 < queries) {
-    int at = (batch * queries + q1) * (width / 4) + part;
+    int at = (PLACE(y_steps, batch, head) + q1 * y_steps[3]) / 4 + part;
     float inverse = 1.0 / (sum1 == 0.0 ? 1.0 : sum1);
     if (part + 0 < width / 4) y_put4(at + 0, total1_0 * inverse);
     if (part + 4 < width / 4) y_put4(at + 4, total1_1 * inverse);

@@ -5,10 +5,10 @@
 
 shared float weights[LANES];
 
-float score(int row, int first_key, int key, int mask_row) {
+float score(int query, int key, int mask_at) {
   float sum = 0.0;
-  for (int e = 0; e < depth; e++) sum += query_at(row * depth + e) * key_at((first_key + key) * depth + e);
-  return sum * (scale != 0.0 ? scale : inversesqrt(float(depth))) + (has_mask != 0 ? attn_mask_at(mask_row + key * mask_steps[3]) : 0.0);
+  for (int e = 0; e < depth; e++) sum += query_at(query + e) * key_at(key + e);
+  return sum * (scale != 0.0 ? scale : inversesqrt(float(depth))) + (has_mask != 0 ? attn_mask_at(mask_at) : 0.0);
 }
 
 void main() {
@@ -16,10 +16,13 @@ void main() {
   int row = min(number, rows - 1);
   int batch = row;
   int q = take(batch, queries);
-  int first_key = divide(batch, sharing) * keys;
-  int outer = batch;
-  int head = take(outer, heads);
-  int mask_row = outer * mask_steps[0] + head * mask_steps[1] + q * mask_steps[2];
+  int head = take(batch, heads);
+  int shared_head = divide(head, sharing);
+  int query = PLACE(query_steps, batch, head) + q * query_steps[3];
+  int first_key = PLACE(key_steps, batch, shared_head);
+  int first_value = PLACE(value_steps, batch, shared_head);
+  int y_row = PLACE(y_steps, batch, head) + q * y_steps[3];
+  int mask_row = batch * mask_steps[0] + head * mask_steps[1] + q * mask_steps[2];
   int seen = is_causal != 0 ? min(q + 1, keys) : keys;
   for (int first = 0; first < width; first += 4 * LANES) {
     int column = first + lane();
@@ -27,7 +30,8 @@ void main() {
     float top = -INF;
     float sum = 0.0;
     for (int begin = 0; begin < seen; begin += LANES) {
-      float mine = begin + lane() < seen ? score(row, first_key, begin + lane(), mask_row) : -INF;
+      int own = begin + lane();
+      float mine = own < seen ? score(query, first_key + own * key_steps[3], mask_row + own * mask_steps[3]) : -INF;
       float next_top = max(top, greatest_of(mine));
       // Nothing but masked keys so far: any finite number will do.
       float base = next_top == -INF ? 0.0 : next_top;
@@ -37,7 +41,7 @@ void main() {
       total *= shrink;
       top = next_top;
       for (int k = 0; k < min(LANES, seen - begin); k++) {
-        int value = (first_key + begin + k) * width;
+        int value = first_value + (begin + k) * value_steps[3];
         for (int part = 0; part < 4; part++) {
           int at = column + part * LANES;
           if (at < width) total[part] += weights[k] * value_at(value + at);
@@ -47,7 +51,7 @@ void main() {
     for (int part = 0; part < 4; part++) {
       int at = column + part * LANES;
       // The greatest score alone adds 1 to the sum, which is 0 only where every key is masked: then so is y.
-      if (at < width && number == row) y_put(row * width + at, total[part] / (sum == 0.0 ? 1.0 : sum));
+      if (at < width && number == row) y_put(y_row + at, total[part] / (sum == 0.0 ? 1.0 : sum));
     }
   }
 }

@@ -28,6 +28,18 @@ def _attention(
     return safe_softmax(scores, -1) @ v
 
 
+def _strided_attention(
+    q: Any, k: Any, v: Any, mask: Any, batches: int, heads: int, kv_heads: int, queries: int,
+    keys: int, depth: int, width: int, q_steps: list[int], k_steps: list[int], v_steps: list[int],
+    order: list[int], causal: bool, scale: float,
+) -> Any:  # fmt: skip
+    """Attention of views that say where rows lie, its dims permuted."""
+    q = q.as_strided((batches, heads, queries, depth), (*q_steps[1:], 1), q_steps[0])
+    k = k.as_strided((batches, kv_heads, keys, depth), (*k_steps[1:], 1), k_steps[0])
+    v = v.as_strided((batches, kv_heads, keys, width), (*v_steps[1:], 1), v_steps[0])
+    return _attention(q, k, v, mask, 0.0, causal, scale).permute(*order, 3)
+
+
 def _rms_norm(x: Any, shape: list[int], weight: Any, eps: float) -> Any:
     dims = [d - len(shape) for d in range(len(shape))]
     scaled = x * torch.rsqrt((x * x).mean(dims, True) + eps)
@@ -104,4 +116,5 @@ FORMS: dict[str, Callable[..., Any]] = {
         functional.local_response_norm(x, size, alpha, beta, k)
     ),
     "spirloom.rotary_embedding": _rotary,
+    "spirloom.strided_attention": _strided_attention,
 }
