@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import kernels, load, memory, networks, toolchain
+from benchmarks import kernels, language, load, memory, networks, toolchain
 from benchmarks.context import ROOT, BenchmarkFailed, Context, run
 from benchmarks.gpu import page as gpu_page
 from benchmarks.gpu.bundle import make_bundle
@@ -33,6 +33,8 @@ TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "load": load.measure,
     "memory": memory.measure,
 }
+# Those that only who names them gets: what they take comes from PyPI.
+ASKED: dict[str, Callable[[Context], dict[str, Any]]] = {"language": language.measure}
 TOOLCHAIN, GPU, ALL, PAGES = "toolchain", "gpu", "all", "pages"
 
 
@@ -41,10 +43,12 @@ def parse_arguments() -> argparse.Namespace:
         prog="./dev bench", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("topics", nargs="*", default=[ALL], metavar="TOPIC",
-                        help=f"{', '.join((TOOLCHAIN, *TOPICS, GPU))} or all (the default): "
-                             f"all but {GPU}")  # fmt: skip
+                        help=f"{', '.join((TOOLCHAIN, *TOPICS, *ASKED, GPU))} or all (the "
+                             f"default): all but {', '.join((*ASKED, GPU))}")  # fmt: skip
     parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")
     parser.add_argument("--ncnn", action="store_true", help="time ncnn too; takes it from PyPI")
+    parser.add_argument("--ggml", action="store_true",
+                        help="with language: time ggml too; builds llama.cpp of PyPI")  # fmt: skip
     parser.add_argument("--loaded", action="store_true", help="measure on a busy machine as well")
     parser.add_argument("--quick", action="store_true", help="everything once: that it runs")
     parser.add_argument(
@@ -56,11 +60,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT, metavar="DIR",
                         help="write below DIR instead of the repository")  # fmt: skip
     arguments = parser.parse_args()
-    unknown = [t for t in arguments.topics if t not in (*TOPICS, TOOLCHAIN, GPU, ALL, PAGES)]
+    topics = (*TOPICS, *ASKED, TOOLCHAIN, GPU)
+    unknown = [t for t in arguments.topics if t not in (*topics, ALL, PAGES)]
     if unknown:
-        parser.error(
-            f"unknown topic '{unknown[0]}'; there are: {', '.join(TOPICS)}, {TOOLCHAIN}, {GPU}"
-        )
+        parser.error(f"unknown topic '{unknown[0]}'; there are: {', '.join(topics)}")
     if arguments.quick and arguments.out == ROOT:
         parser.error("--quick measures nothing to keep; say with --out where it may write")
     return arguments
@@ -78,7 +81,9 @@ def refuse_busy_machine() -> None:
 
 def make_context(arguments: argparse.Namespace, scratch: Path) -> Context:
     peer = ncnn_model.install() if arguments.ncnn else None
-    context = Context(arguments.build.resolve(), scratch, arguments.times, ncnn=peer)
+    context = Context(
+        arguments.build.resolve(), scratch, arguments.times, ncnn=peer, ggml=arguments.ggml
+    )
     if not arguments.quick:
         return context
     return dataclasses.replace(
@@ -95,7 +100,7 @@ def measure(topic: str, context: Context) -> dict[str, Any]:
     """A topic's results with how they came about."""
     print(f"== {topic}", flush=True)
     start = Usage.now()
-    results = TOPICS[topic](context)
+    results = (TOPICS | ASKED)[topic](context)
     others = start.others_until(Usage.now(), os.cpu_count() or 1)
     return {"machine": describe(), "times": context.times, "others": round(others, 3)} | results
 
@@ -122,14 +127,15 @@ def write(path: Path, text: str) -> None:
 @ends_quietly
 def main() -> int:
     arguments = parse_arguments()
-    named = list(TOPICS) if ALL in arguments.topics else arguments.topics
+    asked = [topic for topic in ASKED if topic in arguments.topics]
+    named = [*TOPICS, *asked] if ALL in arguments.topics else arguments.topics
     if not (arguments.quick or arguments.loaded or named == [PAGES]):
         refuse_busy_machine()
     if TOOLCHAIN in named or (ALL in arguments.topics and not arguments.quick):
         toolchain.measure_toolchain(arguments.times)
     with tempfile.TemporaryDirectory(prefix="spirloom-bench-") as scratch:
         context = make_context(arguments, Path(scratch))
-        for topic in (t for t in named if t in TOPICS):
+        for topic in (t for t in named if t in TOPICS | ASKED):
             found = json.dumps(measure(topic, context), indent=1)
             write(arguments.out / "benchmarks" / "results" / f"{topic}.json", found + "\n")
         if GPU in named:

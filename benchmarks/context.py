@@ -23,7 +23,8 @@ class BenchmarkFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`scratch` is emptied afterwards. `ncnn` is the Python that has ncnn, if it is to be timed."""
+    """`scratch` is emptied afterwards. `ncnn` is the Python that has ncnn, if it is to be timed;
+    `ggml` says whether ggml is."""
 
     build: Path
     scratch: Path
@@ -33,6 +34,7 @@ class Context:
     networks: tuple[str, ...] = NETWORKS
     products: tuple[str, ...] = PRODUCTS
     ncnn: Path | None = None
+    ggml: bool = False
 
     def program(self, name: str) -> Path:
         """A program of the build."""

@@ -22,6 +22,7 @@ INTRODUCTION = """\
 
     ./dev bench                     # every topic below; or name some
     ./dev bench networks --ncnn     # beside ncnn, which it takes from PyPI into .venv-ncnn
+    ./dev bench language --ggml     # beside ggml, which it builds from PyPI's into .venv-ggml
 
 This page and its pictures are made from the figures in `benchmarks/results/` (a test compares
 them). First come ceilings, by operators of their own (`tools/ceilings/`), so that figures can be
@@ -35,6 +36,7 @@ stands beside it, which other work on the machine disturbs less. A busy machine 
 | `networks` | networks beside the ceiling, PyTorch on the CPU and ncnn; the host's share of a run |
 | `load` | from the file to the first result, with cold and warm caches |
 | `memory` | activation memory beside the least that any plan takes; the process's memory |
+| `language` | a language model of 110 million parameters beside ggml; only if named |
 | `toolchain` | what compiling the shaders costs: [toolchain](../benchmarks/results/toolchain.md) |
 
 What the runtime and its shaders take: [sizes](../benchmarks/results/size.md).
@@ -55,7 +57,7 @@ def files(found: Mapping[str, Results]) -> dict[str, str]:
     """What follows from the results: texts by path below the repository."""
     made = {f"benchmarks/results/{topic}.md": page(topic, r) for topic, r in found.items()}
     sections = [INTRODUCTION]
-    for topic in ("networks", "kernels", "load", "memory"):
+    for topic in ("networks", "language", "kernels", "load", "memory"):
         if topic not in found:
             continue
         title, body = PAGES[topic]

@@ -137,6 +137,31 @@ def network_row(network: Results, ceilings: Ceilings) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def language(results: Results) -> str:
+    """A row for each kind of weights."""
+    prompt, tokens, layers = results["prompt"], results["tokens"], results["sizes"]["layers"]
+    text = f"Tokens a second, on {results['models'][0]['device']}: of a prompt of {prompt}, and of "
+    text += f"{tokens - 1} more behind its first, one by one, each of the greatest score. {layers} "
+    text += "layers, weights made up, in one GGUF file for both, imported with --fp16 where they "
+    text += "are f16. A process reads the prompt once before it is timed."
+    if results["ggml"]:
+        text += f" Beside it ggml's Vulkan backend, all layers on the device ({results['ggml']}). "
+        text += "Same: of the tokens, those before the first that differs."
+    titles = ("weights", "prompt", "reply", "ggml: prompt", "reply", "Spirloom ÷ ggml: prompt",
+              "reply", "same")  # fmt: skip
+    return text + "\n\n" + table(titles, (language_row(each) for each in results["models"]))
+
+
+def language_row(model: Results) -> tuple[str, ...]:
+    """The cells of a kind of weights."""
+    ours, peer = model["rates"]["spirloom"], model["rates"].get("ggml")
+    found = model["weights"], figure(ours["prompt"]), figure(ours["reply"])
+    if peer is None:
+        return (*found, "", "", "", "", "")
+    ratios = (times(ours[name] / peer[name]) for name in ("prompt", "reply"))
+    return (*found, figure(peer["prompt"]), figure(peer["reply"]), *ratios, str(model["same"]))
+
+
 def load(results: Results) -> str:
     """A row for each way to start."""
     text = f"{results['network']}: {results['pipelines']} pipelines are made, packing of weights "
@@ -175,6 +200,7 @@ def memory(results: Results) -> str:
 PAGES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "kernels": ("Kernels", kernels),
     "networks": ("Networks", networks),
+    "language": ("Language models", language),
     "load": ("Loading", load),
     "memory": ("Memory", memory),
 }

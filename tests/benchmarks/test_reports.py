@@ -11,9 +11,10 @@ from benchmarks import toolchain
 from benchmarks.context import Rate
 from benchmarks.gpu import page as page_gpu
 from benchmarks.kernels import Ceilings
+from benchmarks.language import Program, common
 from benchmarks.performance import files, read_results
 from benchmarks.plot import Bars, chart
-from benchmarks.reports import Results, conditions, network_row, page
+from benchmarks.reports import Results, conditions, language_row, network_row, page
 from benchmarks.tables import figure, percent, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,3 +93,25 @@ def test_charts_are_well_formed_whatever_the_names() -> None:
     assert len(bars) == 2 + 3  # the legend's and the values'
     assert max(float(bar.get("width", "0")) for bar in bars) == 400
     assert chart("none", ("x",), [], "%").startswith("<svg")
+
+
+def test_a_language_model_stands_beside_its_peer() -> None:
+    rates = {"spirloom": {"prompt": 250.0, "reply": 50.0}, "ggml": {"prompt": 25.0, "reply": 4.0}}
+    model: Results = {"weights": "q4_0", "rates": rates, "same": 64}
+    row = ("q4_0", "250", "50.0", "25.0", "4.00", "10.0×", "12.5×", "64")
+    assert language_row(model) == row
+    alone = {**model, "rates": {"spirloom": rates["spirloom"]}}
+    assert language_row(alone) == ("q4_0", "250", "50.0", "", "", "", "", "")
+
+
+def test_a_programs_least_times_are_its_rates() -> None:
+    program = Program()
+    for prompt, reply in ((2.0, 1.0), (1.0, 2.0)):
+        program.add({"device": "a device", "tokens": list(range(65)),
+                     "prompt_seconds": prompt, "reply_seconds": reply})  # fmt: skip
+    assert program.rates() == {"prompt": 128.0, "reply": 64.0}
+
+
+def test_tokens_are_the_same_up_to_the_first_that_is_not() -> None:
+    assert common([1, 2, 3], [1, 2, 3]) == 3
+    assert common([1, 2, 3, 4], [1, 2, 5, 4]) == 2
