@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import convolution_nd
+from . import convolution_nd, pooling_nd
 
 Array = NDArray[Any]
 
@@ -137,6 +137,28 @@ def rescale_i8(
 ) -> Array:
     """What a tensor's numbers stand for, in another scale."""
     return _numbers(_limited((a - a_zero) * a_scale, *activation), y_scale, y_zero)
+
+
+def average_pool_i8(
+    x: Array,
+    x_scale: float,
+    x_zero: int,
+    y_scale: float,
+    y_zero: int,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int,
+    *activation: Any,
+) -> Array:
+    """The means of what a tensor's numbers stand for, in another scale."""
+    y = pooling_nd.average_pool(
+        (x - x_zero) * x_scale, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
+    return _numbers(_limited(y, *activation), y_scale, y_zero)
 
 
 def _words(numbers: Array) -> Array:

@@ -162,8 +162,27 @@ def _rescaled(a: Any, scale: float, zero: int, *finish: Any) -> Any:
     return _finished((a.double() - zero) * scale, *finish).to(torch.int8)
 
 
+def _means(
+    x: Any, x_scale: float, x_zero: int, y_scale: float, y_zero: int, window: list[int],
+    stride: list[int], padding: list[int], ceil_mode: bool, count_pad: bool, divisor: int,
+    *finish: Any,
+) -> Any:  # fmt: skip
+    """In 3-D, of dims of which the first ones may be 1."""
+    dims = len(window)
+    numbers = (x.double() - x_zero) * x_scale
+    places = [[one] * (3 - dims) + list(sizes)
+              for one, sizes in ((1, window), (1, stride), (0, padding))]  # fmt: skip
+    y = torch.nn.functional.avg_pool3d(
+        numbers.reshape(*x.shape[:-dims], *[1] * (3 - dims), *x.shape[-dims:]),
+        *places, ceil_mode, count_pad, divisor or None,
+    )  # fmt: skip
+    y = y.reshape(*x.shape[:-dims], *y.shape[-dims:])
+    return _finished(y, y_scale, y_zero, *finish).to(torch.int8)
+
+
 FORMS: dict[str, Callable[..., Any]] = {
     "spirloom.add_i8": _sum,
+    "spirloom.average_pool_i8": _means,
     "spirloom.convolution_i8": _convolution,
     "spirloom.linear_i8": _integers(torch.nn.functional.linear),
     "spirloom.rescale_i8": _rescaled,
