@@ -66,11 +66,12 @@ def quantised(module: Any, inputs: Inputs) -> Any:
 
 
 class ByHand(nn.Module):  # type: ignore[misc]
-    """What ExecuTorch's quantizers do not make: relu alone."""
+    """What ExecuTorch's quantizers do not make: relu alone, and numbers that only move."""
 
     def forward(self, a: Any, b: Any) -> Any:
         y = _rounded(_rounded(a, 0.03, -20) + _rounded(b, 0.05, 7), 0.11, 3)
-        return _rounded(torch.relu(y), 0.07, -128)
+        y = _rounded(torch.relu(y), 0.07, -128)
+        return _rounded(nn.functional.pixel_shuffle(y, 2), 0.06, -100)
 
 
 def _rounded(x: Any, scale: float, zero: int) -> Any:
@@ -90,9 +91,9 @@ CASES: dict[str, tuple[type[nn.Module], list[tuple[int, ...]], set[str], dict[st
     "one row": (Layers, [(1, 12)], {"q8ta_linear_gemv"}, {"linear_i8": 2}),
     "by hand": (
         ByHand,
-        [(3, 8), (3, 8)],
-        {"q8ta_add", "q8ta_relu"},
-        {"add_i8": 1, "rescale_i8": 1},
+        [(1, 8, 3, 5), (1, 8, 3, 5)],
+        {"q8ta_add", "q8ta_relu", "q8ta_pixel_shuffle"},
+        {"add_i8": 1, "rescale_i8": 2, "aten.pixel_shuffle": 1},
     ),
 }
 
