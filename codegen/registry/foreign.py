@@ -15,11 +15,14 @@ from codegen.op import Op
 from codegen.registry.formulas import many
 from codegen.spec import Arg, ArgType, DTypeOf, Exactly, ForeignName, Place, ShapeOf
 from codegen.varint import text, varint, zigzag
+from codegen.vocabulary import DType
 
-_FORMAT = "spirloom-executorch-2"
+_FORMAT = "spirloom-executorch-3"
 
 # The numbers of delegate::ArgType.
 _TYPES = {kind: number for number, kind in enumerate(ArgType)}
+
+_ANY = len(DType) + 1  # where a tensor's dtype stands: it may be any
 
 _NO_DEFAULT, _DEFAULT, _DEFAULT_OF = range(3)
 _IGNORED, _ARG, _EXACTLY, _LIST = range(4)  # the numbers of delegate::PlaceKind
@@ -46,7 +49,7 @@ def _op(op: Op) -> bytes:
 def _arg(arg: Arg, op: Op) -> bytes:
     length = 0 if arg.length is None else arg.length + 1
     head = text(arg.name) + varint(_TYPES[arg.type]) + varint(arg.optional) + varint(length)
-    head += varint(0 if arg.dtype is None else arg.dtype.code + 1)
+    head += varint(_ANY if arg.any_dtype else 0 if arg.dtype is None else arg.dtype.code + 1)
     if arg.default_of is not None:
         return head + varint(_DEFAULT_OF) + varint(_places(op)[arg.default_of])
     if arg.default is None:

@@ -1,5 +1,6 @@
 """Pooling over any number of trailing dims, window by window."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ def _each_window(
         inside = [p[(p >= 0) & (p < n)] for p, n in zip(places, size, strict=True)]
         at_places: Any = (..., *np.ix_(*inside))
         part = x[at_places]
-        results.append(reduce(part.reshape(*lead, -1), places))
+        results.append(reduce(part.reshape(*lead, math.prod(part.shape[len(lead) :])), places))
     return np.stack(results, axis=-1).reshape(*lead, *out)
 
 

@@ -58,7 +58,9 @@ class Lowered:
         config: EdgeCompileConfig | None = None,
         **options: Any,
     ) -> None:
-        self.exported = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
+        if not isinstance(module, torch.fx.GraphModule):  # what PT2E made has no modes
+            module.eval()
+        self.exported = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes)
         edge = to_edge_transform_and_lower(
             self.exported, partitioner=[VulkanPartitioner(options)], compile_config=config
         )

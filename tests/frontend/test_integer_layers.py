@@ -161,9 +161,67 @@ def test_windows_and_joins_of_numbers(
              quantise("p", "pq", "x"), dequantise("pq", "y", "x")]  # fmt: skip
     made = model(nodes, {"x": (1, 3, 5, 5)}, scaling("x", 0.03, middle, kind))
     graph = imported(made, library, tmp_path)
-    if kind is np.int8 or op == "Concat":
-        assert ops(graph)[::2] == ["spirloom.quantize", "spirloom.dequantize"]
+    around = ops(graph)
+    assert (around[0], around[-1]) == ("spirloom.quantize", "spirloom.dequantize")
     assert all(library.takes(n.op, n.args) for n in graph.nodes)
     x = random(1, 3, 5, 5)
     stepwise = compute(imported(made, library, tmp_path, optimized=False), x)
     np.testing.assert_array_equal(compute(graph, x), stepwise)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("shape", [(2, 4, 9), (2, 4, 5, 6), (1, 4, 3, 4, 3)])
+@pytest.mark.parametrize("op", ["Conv", "ConvTranspose"])
+def test_convolutions_of_any_dims(
+    library: OpLibrary, tmp_path: Path, op: str, shape: tuple[int, ...], kind: type
+) -> None:
+    """A scale for each channel of the result, in groups, and padding that differs at the ends."""
+    dims, turned = len(shape) - 2, op == "ConvTranspose"
+    places = {"strides": [2] * dims, "group": 2, "pads": [1] * dims + [0] * dims}
+    extra = {"output_padding": [1] * dims} if turned else {}
+    nodes = [
+        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"),
+        dequantise("w", "wf", "w", axis=1 if turned else 0),
+        node(op, "xf wf b", "c", **places, **extra), node("Relu", "c", "r"),
+        quantise("r", "yq", "y"), dequantise("yq", "y", "y"),
+    ]  # fmt: skip
+    middle = 0 if kind is np.int8 else 128
+    of_scales = 3 if turned else 6
+    weight = (4, 3) if turned else (6, 2)
+    constants = {
+        "w": numbers(*weight, *[3] * dims, seed=1, kind=np.int8), "b": random(6),
+        **scaling("x", 0.03, middle - 9, kind), **scaling("y", 0.02, middle - 100, kind),
+        **scaling("w", np.linspace(0.001, 0.002, of_scales), np.zeros(of_scales), np.int8),
+    }  # fmt: skip
+    made = model(nodes, {"x": shape}, constants)
+    graph = imported(made, library, tmp_path)
+    assert ops(graph).count("spirloom.convolution_i8") == 1
+    assert not {"aten.relu", "spirloom.dequantize"} & {*ops(graph)[:-1]}
+    x, scale = random(*shape, seed=3), constants["ys"]
+    one = compute(imported(made, library, tmp_path, optimized=False), x) / scale
+    two = compute(graph, x) / scale
+    assert np.abs(one - two).max() <= 1.01 and (np.abs(one - two) > 0.01).mean() < 0.01
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("op", ["AveragePool", "GlobalAveragePool", "ReduceMean"])
+def test_means_of_numbers(library: OpLibrary, tmp_path: Path, kind: type, op: str) -> None:
+    places: dict[str, dict[str, Any]] = {
+        "AveragePool": {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]},
+        "GlobalAveragePool": {},
+        "ReduceMean": {"axes": [2, 3], "keepdims": 0},
+    }
+    middle = 0 if kind is np.int8 else 128
+    nodes = [
+        quantise("x", "xq", "x"), dequantise("xq", "xf", "x"), node(op, "xf", "m", **places[op]),
+        quantise("m", "yq", "y"), dequantise("yq", "y", "y"),
+    ]  # fmt: skip
+    constants = {**scaling("x", 0.03, middle - 9, kind), **scaling("y", 0.011, middle + 5, kind)}
+    made = model(nodes, {"x": (2, 3, 7, 9)}, constants)
+    graph = imported(made, library, tmp_path)
+    assert "spirloom.average_pool_i8" in ops(graph)
+    assert ops(graph).count("spirloom.dequantize") == 1
+    x = random(2, 3, 7, 9)
+    one = compute(imported(made, library, tmp_path, optimized=False), x) / np.float32(0.011)
+    two = compute(graph, x) / np.float32(0.011)
+    assert np.abs(one - two).max() <= 1.01 and (np.abs(one - two) > 0.01).mean() < 0.05

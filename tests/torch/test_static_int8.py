@@ -61,6 +61,33 @@ class InvertedResidual(nn.Module):  # type: ignore[misc]
         return x + self.down(self.depthwise(self.up(x)))
 
 
+class Decoder(nn.Module):  # type: ignore[misc]
+    """Planes made greater, and their means."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 16, 3, stride=2, padding=1)
+        self.up = nn.ConvTranspose2d(16, 12, 3, stride=2, padding=1, output_padding=1, groups=2)
+        self.head = nn.Linear(12, 10)
+
+    def forward(self, x: Any) -> Any:
+        x = torch.relu(self.up(torch.relu(self.first(x))))
+        x = nn.functional.adaptive_avg_pool2d(x, 1)
+        return self.head(torch.flatten(x, 1))
+
+
+class Signal(nn.Module):  # type: ignore[misc]
+    """Convolutions of one dim, of rows of an image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv1d(16, 24, 5, padding=2)
+        self.second = nn.Conv1d(24, 24, 3, stride=2, groups=24)
+
+    def forward(self, x: Any) -> Any:
+        return self.second(torch.relu(self.first(x[:, 0])))
+
+
 NETWORKS: dict[str, tuple[Callable[[], Any], dict[str, int]]] = {
     "convolutions": (
         Convolutions,
@@ -71,12 +98,18 @@ NETWORKS: dict[str, tuple[Callable[[], Any], dict[str, int]]] = {
         lambda: InvertedResidual(nn.ReLU6),
         {"convolution_i8": 4, "add_i8": 1, "rescale_i8": 3},
     ),
+    "decoder": (Decoder, {"convolution_i8": 2, "average_pool_i8": 1, "linear_i8": 1, "view": 1}),
+    "signal": (Signal, {"convolution_i8": 2, "select.int": 1}),
 }
 
 
-def quantised(module: Any, x: Any) -> Any:
+# torchao's quantizer, unlike ExecuTorch's, scales transposed weights by their input channels.
+_ONE_SCALE = {"decoder"}
+
+
+def quantised(module: Any, x: Any, per_channel: bool) -> Any:
     """The program of PT2E's, calibrated on x."""
-    config = get_symmetric_quantization_config(is_per_channel=True)
+    config = get_symmetric_quantization_config(is_per_channel=per_channel)
     captured = torch.export.export(module, (x,)).module()
     prepared = prepare_pt2e(captured, XNNPACKQuantizer().set_global(config))
     prepared(x)
@@ -101,7 +134,7 @@ def test_layers_are_integer(name: str) -> None:
     make, expected = NETWORKS[name]
     module = make().eval()
     x = torch.randn(1, 3, 16, 16)
-    program = quantised(module, x)
+    program = quantised(module, x, name not in _ONE_SCALE)
     graph = graph_of(program, x)
     counts = Counter(n.op.partition(".")[2] for n in graph.nodes)
     assert counts == {**expected, "quantize": 1, "dequantize": 1}

@@ -40,6 +40,11 @@ class Operands:
 
     def __init__(self, matcher: Matcher, library: OpLibrary) -> None:
         self._matcher, self._library = matcher, library
+        self._moved: dict[Tensor, Numbers] = {}
+
+    def stand_for(self, value: Tensor, numbers: Numbers) -> None:
+        """Notes that these are what is dequantised to a value, by way of moves."""
+        self._moved[value] = numbers
 
     def result(self, node: Node) -> Numbers | None:
         """What a quantize gives, if it is all of a type's numbers."""
@@ -51,6 +56,8 @@ class Operands:
 
     def operand(self, value: object) -> Numbers | None:
         """What is dequantised to a value."""
+        if isinstance(value, Tensor) and value in self._moved:
+            return self._moved[value]
         made = self._matcher.producer(value, DEQUANTIZE)
         x = self._library.arg(made, "x") if made is not None else None
         if made is None or not isinstance(x, Tensor) or made.outputs[0].dtype is not DType.F32:
@@ -67,13 +74,18 @@ class Operands:
         usable = 0 < size < inf and low <= centre <= high
         return Numbers(numbers, size, centre) if usable else None
 
-    def filters(self, value: object) -> Filters | None:
-        """The numbers of a layer's weight, if it is dequantised of constants."""
-        turned = False
-        while (permute := self._matcher.producer(value, "aten.permute")) is not None:
-            if self._library.arg(permute, "dims") not in ((1, 0), (-1, -2)):
+    def filters(self, value: object, groups: object = None) -> Filters | None:
+        """The numbers of a layer's weight, if it is dequantised of constants; of a transposed
+        convolution of so many groups, as those of a filter for each channel of its result."""
+        turned, shape = False, None
+        while (moved := self._matcher.producer(value, "aten.permute", "aten.view")) is not None:
+            if moved.op == "aten.view":
+                shape = shape or moved.outputs[0].shape
+            elif shape or self._library.arg(moved, "dims") not in ((1, 0), (-1, -2)):
                 return None
-            turned, value = not turned, permute.args[0]
+            else:
+                turned = not turned
+            value = moved.args[0]
         made = self._matcher.producer(value, DEQUANTIZE)
         if made is None or self._library.arg(made, "block_size"):
             return None
@@ -84,9 +96,18 @@ class Operands:
         x, scale, zero = data
         axis = self._library.arg(made, "axis")
         assert isinstance(axis, int)
-        if scale.size != 1 and axis % x.ndim != (1 if turned else 0):
+        if scale.size != 1 and axis % x.ndim != (1 if turned or groups is not None else 0):
             return None
-        return filters_of(x.T if turned else x, scale.reshape(-1), zero.reshape(-1))
+        scale, zero = scale.reshape(-1), zero.reshape(-1)
+        if shape is not None:
+            if turned or shape[:2] != x.shape[:2]:
+                return None
+            x = x.reshape(shape)
+        if isinstance(groups, int):
+            by_group = x.reshape(groups, -1, *x.shape[1:]).swapaxes(1, 2)
+            x = by_group.reshape(-1, *by_group.shape[2:])
+            scale, zero = (t if t.size == 1 else np.tile(t, groups) for t in (scale, zero))
+        return filters_of(x.T if turned else x, scale, zero)
 
     def known(self, value: object) -> Tensor | None:
         """A constant of floats, or what constants are dequantised to."""

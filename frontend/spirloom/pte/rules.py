@@ -39,8 +39,18 @@ def clamped_convolution(ctx: CallContext) -> Item:
     return ctx.apply("aten.clamp", x=x, min=float(low), max=float(high))
 
 
+def shuffled_numbers(ctx: CallContext) -> Item:
+    """8-bit numbers in another scale, whose inverse is given, and moved."""
+    x, scale, zero, inverse, y_zero, factor = ctx.args.values()
+    if not isinstance(inverse, float) or inverse == 0:
+        raise Unsupported(f"its inverse of a scale, {inverse}, must be a float that is not 0")
+    y = ctx.inner("spirloom.rescale_i8", x, scale, zero, 1 / inverse, y_zero)
+    return ctx.inner("aten.pixel_shuffle", y, factor)
+
+
 RULES: dict[str, ImportRule] = {
     "et_vk.prepack": prepacked,
     "et_vk.select_as_symint": element,
     "et_vk.conv_with_clamp": clamped_convolution,
+    "et_vk.q8ta_pixel_shuffle": shuffled_numbers,
 }

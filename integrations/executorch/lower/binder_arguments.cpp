@@ -13,6 +13,10 @@ using Given = std::map<std::string, schema::ArgT>;
 
 bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
 
+bool IsWhole(const Value& value) {
+  return std::holds_alternative<int64_t>(value) || std::holds_alternative<SymIntValue>(value);
+}
+
 }  // namespace
 
 Result<schema::ArgT> Binder::ToArg(const ArgInfo& arg, uint32_t id, const Call& call) {
@@ -54,7 +58,8 @@ Result<schema::ArgT> Binder::ToArg(const ArgInfo& arg, uint32_t id, const Call& 
 Result<schema::ArgT> Binder::ToTensor(const ArgInfo& arg, uint32_t id, const Call& call) {
   const Value& value = values_.value(id);
   if (values_.tensor(id) == nullptr) {
-    const auto dtype = arg.dtype ? arg.dtype : DTypeOf(call);
+    std::optional<DType> dtype = arg.dtype;
+    if (!dtype) dtype = arg.any_dtype && IsWhole(value) ? DType::kI32 : DTypeOf(call);
     if (dtype && std::holds_alternative<SymIntValue>(value)) {
       SPIRLOOM_TRY_ASSIGN(const SymValue sym, values_.SymOf(id));
       SPIRLOOM_TRY_ASSIGN(const uint32_t number, arg.dtype ? NumberList(call, sym, *dtype)

@@ -51,6 +51,7 @@ Status Structure::Lower(const Call& call) {
       Row{"aten.split_with_sizes_copy", &Structure::Split},
       Row{"aten.index.Tensor", &Structure::Index},
       Row{"et_vk.conv_with_clamp", &Structure::ClampedConvolution},
+      Row{"et_vk.q8ta_pixel_shuffle", &Structure::PixelShuffle},
       Row{"aten.arange.start_step", &Structure::Range},
       Row{"aten.slice_copy.Tensor", &Structure::Slice},
       Row{"aten.clamp", &Structure::Clamp},

@@ -41,6 +41,7 @@ class Structure {
   Status Split(const Call& call);
   Status Index(const Call& call);
   Status ClampedConvolution(const Call& call);
+  Status PixelShuffle(const Call& call);
   Status Compare(const Call& call);
   Status Range(const Call& call);
   Status Slice(const Call& call);

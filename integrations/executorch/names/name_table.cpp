@@ -9,7 +9,7 @@
 namespace spirloom::delegate {
 namespace {
 
-constexpr std::string_view kFormat = "spirloom-executorch-2";
+constexpr std::string_view kFormat = "spirloom-executorch-3";
 constexpr uint64_t kArgTypes = 8, kPlaceKinds = 4, kSettingKinds = 3, kDefaultKinds = 3;
 constexpr uint64_t kDTypes = 6;
 constexpr uint64_t kMaxRankBound = 16, kMaxParts = 9, kMaxResults = 9;
@@ -61,9 +61,9 @@ class Reader {
     arg.type = static_cast<ArgType>(in_.Below(kArgTypes));
     arg.optional = in_.Below(2) != 0;
     if (const uint64_t length = in_.Varint(); length > 0) arg.length = length - 1;
-    if (const uint64_t dtype = in_.Below(kDTypes + 1); dtype > 0) {
-      arg.dtype = static_cast<DType>(dtype - 1);
-    }
+    const uint64_t dtype = in_.Below(kDTypes + 2);
+    arg.any_dtype = dtype > kDTypes;
+    if (dtype > 0 && !arg.any_dtype) arg.dtype = static_cast<DType>(dtype - 1);
     const uint64_t kind = in_.Below(kDefaultKinds);
     if (kind == 1) arg.default_value = ReadConstant();
     if (kind == 2) arg.default_of = static_cast<uint32_t>(in_.Below(place));

@@ -30,6 +30,7 @@ struct ArgInfo {
   bool optional = false;           // a tensor that may be absent
   std::optional<uint64_t> length;  // of an int[N]
   std::optional<DType> dtype;      // of a tensor, where the spec fixes it
+  bool any_dtype = false;          // of a tensor that need not be of the op's
   std::optional<Constant> default_value;
   std::optional<uint32_t> default_of;  // instead: the earlier argument whose value it takes
 };

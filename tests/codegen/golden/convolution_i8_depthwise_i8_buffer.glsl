@@ -16,7 +16,7 @@ void main() {
   if (channel >= sizes.y) return;
 
   int plane = x_sizes[2] * x_sizes[3];
-  int w = rest * window[0] * window[1];
+  int w = rest * w_strides[0];
   ivec4 zeros = ivec4(0);
   if (HAS_ZEROS) {
     for (int lane = 0; lane < 4; lane++) zeros[lane] = zeros_at(min(channel + lane, sizes.y - 1));
@@ -27,14 +27,14 @@ void main() {
     int i = min(first + p, count - 1);
     int column = take(i, sizes.w);
     int row = take(i, sizes.z);
-    corners[p] = ivec3(row * stride[0] - padding[0], column * stride[1] - padding[1], (i * ((sizes.y + 3) / 4) + rest) * plane);
+    corners[p] = ivec3(corner_of(ivec2(row, column)), (i * ((sizes.y + 3) / 4) + rest) * plane);
   }
   for (int kh = 0; kh < window[0]; kh++) {
-    for (int kw = 0; kw < window[1]; kw++, w++) {
+    for (int kw = 0; kw < window[1]; kw++, w += w_strides[1]) {
       ivec4 filters = bytes_of(weight_at(w)) - zeros;
       for (int p = 0; p < PIXELS; p++) {
-        ivec2 at = corners[p].xy + ivec2(kh, kw) * ivec2(dilation[0], dilation[1]);
-        bool inside = at.x >= 0 && at.y >= 0 && at.x < x_sizes[2] && at.y < x_sizes[3];
+        ivec2 at = corners[p].xy + offset_of(ivec2(kh, kw));
+        bool inside = is_in_x(at, ivec2(x_sizes[2], x_sizes[3]));
         int word = x_at(inside ? corners[p].z + at.x * x_sizes[3] + at.y : 0);
         sums[p] += inside ? (bytes_of(word) - x_zero) * filters : ivec4(0);
       }

@@ -27,7 +27,7 @@ void main() {
     int i = min(first + p, count - 1);
     int column = take(i, sizes.w);
     int row = take(i, sizes.z);
-    corners[p] = ivec3(row * stride[0] - padding[0], column * stride[1] - padding[1], i * image + group);
+    corners[p] = ivec3(corner_of(ivec2(row, column)), i * image + group);
   }
   ivec2 offset = ivec2(0);
   for (int tap = 0; tap < taps; tap++) {
@@ -35,7 +35,7 @@ void main() {
     int places[4];
     for (int p = 0; p < PIXELS; p++) {
       ivec2 at = corners[p].xy + offset;
-      inside[p] = at.x >= 0 && at.y >= 0 && at.x < x_sizes[2] && at.y < x_sizes[3];
+      inside[p] = is_in_x(at, ivec2(x_sizes[2], x_sizes[3]));
       places[p] = inside[p] ? corners[p].z + at.x * x_sizes[3] + at.y : 0;
     }
     for (int c = 0; c < words; c++, w++) {
@@ -47,8 +47,8 @@ void main() {
         if (HAS_ZEROS) totals[p] = dot4(word, 0x01010101, totals[p]);
       }
     }
-    offset.y += dilation[1];
-    if (offset.y == dilation[1] * window[1]) offset = ivec2(offset.x + dilation[0], 0);
+    offset.y += move[1];
+    if (offset.y == move[1] * window[1]) offset = ivec2(offset.x + move[0], 0);
   }
   // What the zero point of x adds to the products: as much to all pixels.
   ivec4 more = x_zero * weight_at4(w);

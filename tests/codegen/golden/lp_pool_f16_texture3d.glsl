@@ -21,10 +21,10 @@ float value(int i) {
     step[d] = c;
   }
   int plane = i * size[0] * size[1] * size[2];
-  float sum = 0.0;
+  float sum = float(0);
   for (int d = first.x; d < last.x; d += step.x) {
     for (int h = first.y; h < last.y; h += step.y) {
-      float row = 0.0;
+      float row = float(0);
       for (int w = first.z; w < last.z; w += step.z) {
         int at = (d * size[1] + h) * size[2] + w;
         float v = x_flat(plane + at, IVEC4(x_sizes));

@@ -10,15 +10,17 @@ void main() {
   int rest = i / 4;
   int k = take(rest, taps * words + 1);
   int own = rest * 4 + i % 4;
-  int first = own * channels * taps;
+  int first = own * strides[0];
   int value = 0;
   if (k == taps * words) {
-    for (int j = 0; j < (own < filters ? channels * taps : 0); j++) value += weight_at(first + j);
+    for (int c = 0; c < (own < filters ? channels : 0); c++) {
+      for (int tap = 0; tap < taps; tap++) value += weight_at(first + c * strides[1] + tap * strides[2]);
+    }
   } else {
     int c = take(k, words) * 4;
     for (int lane = 0; lane < 4; lane++) {
       bool real = own < filters && c + lane < channels;
-      int number = real ? weight_at(first + (c + lane) * taps + k) : 0;
+      int number = real ? weight_at(first + (c + lane) * strides[1] + k * strides[2]) : 0;
       value |= (number & 255) << 8 * lane;
     }
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -114,8 +115,8 @@ def _integers(layer: Callable[..., Any]) -> Callable[..., Any]:
         *places, kind, low, high, dtype = rest
         of_filter = [1 if d else -1 for d in range(weight.ndim)]
         filters = weight.double() - (0 if zeros is None else zeros.double().reshape(of_filter))
-        filters = filters * scales.double().reshape(of_filter)
-        bias = None if bias is None else bias.double()
+        filters = filters * scales[: len(weight)].double().reshape(of_filter)
+        bias = None if bias is None else bias[: len(weight)].double()
         y = layer((x.double() - x_zero) * x_scale, filters, bias, *places)
         if dtype == "f32":
             return torch.relu(y) if kind == 1 else torch.clamp(y, low, high) if kind else y
@@ -125,19 +126,64 @@ def _integers(layer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sum(
-    a: Any, a_scale: float, a_zero: int, b: Any, b_scale: float, b_zero: int, *finish: Any
-) -> Any:
-    y = (a.double() - a_zero) * a_scale + (b.double() - b_zero) * b_scale
-    return _finished(y, *finish).to(torch.int8)
+    a: Any, a_scale: float, a_zero: int, b: Any, b_scale: float, b_zero: int, y_scale: float,
+    y_zero: int, alpha: float, *finish: Any,
+) -> Any:  # fmt: skip
+    terms = (a.double() - a_zero) * a_scale, (b.double() - b_zero) * b_scale
+    y = torch.add(*terms, alpha=alpha)
+    return _finished(y, y_scale, y_zero, *finish).to(torch.int8)
+
+
+def _convolution(x: Any, x_scale: float, x_zero: int, weight: Any, *rest: Any) -> Any:
+    """The weight as PyTorch has it, then the layer."""
+    *numbers, stride, padding, dilation, turned, more, groups, kind, low, high, dtype, window = rest
+    dims = x.ndim - 2
+    if window:
+        depth = x.shape[1] // groups
+        rows = weight[:, : depth * math.prod(window)].reshape(len(weight), *window, depth)
+        weight = rows.movedim(-1, 1)
+    elif weight.ndim < x.ndim:
+        weight = weight.movedim(-1, 0)[:, None]
+    stride, padding, dilation = stride or 1, padding or 0, dilation or 1
+
+    def layer(x: Any, filters: Any, bias: Any) -> Any:
+        functions = torch.nn.functional
+        if not turned:
+            forward = getattr(functions, f"conv{dims}d")
+            return forward(x, filters, bias, stride, padding, dilation, groups)
+        by_group = filters.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1)
+        backward = getattr(functions, f"conv_transpose{dims}d")
+        return backward(x, by_group, bias, stride, padding, more or 0, groups, dilation)
+
+    return _integers(layer)(x, x_scale, x_zero, weight, *numbers, kind, low, high, dtype)
 
 
 def _rescaled(a: Any, scale: float, zero: int, *finish: Any) -> Any:
     return _finished((a.double() - zero) * scale, *finish).to(torch.int8)
 
 
+def _means(
+    x: Any, x_scale: float, x_zero: int, y_scale: float, y_zero: int, window: list[int],
+    stride: list[int], padding: list[int], ceil_mode: bool, count_pad: bool, divisor: int,
+    *finish: Any,
+) -> Any:  # fmt: skip
+    """In 3-D, of dims of which the first ones may be 1."""
+    dims = len(window)
+    numbers = (x.double() - x_zero) * x_scale
+    places = [[one] * (3 - dims) + list(sizes)
+              for one, sizes in ((1, window), (1, stride), (0, padding))]  # fmt: skip
+    y = torch.nn.functional.avg_pool3d(
+        numbers.reshape(*x.shape[:-dims], *[1] * (3 - dims), *x.shape[-dims:]),
+        *places, ceil_mode, count_pad, divisor or None,
+    )  # fmt: skip
+    y = y.reshape(*x.shape[:-dims], *y.shape[-dims:])
+    return _finished(y, y_scale, y_zero, *finish).to(torch.int8)
+
+
 FORMS: dict[str, Callable[..., Any]] = {
     "spirloom.add_i8": _sum,
-    "spirloom.convolution_i8": _integers(torch.nn.functional.conv2d),
+    "spirloom.average_pool_i8": _means,
+    "spirloom.convolution_i8": _convolution,
     "spirloom.linear_i8": _integers(torch.nn.functional.linear),
     "spirloom.rescale_i8": _rescaled,
     "spirloom.gated_linear_q4": _layer(_halves, "spirloom.gated_linear"),

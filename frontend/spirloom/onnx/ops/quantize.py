@@ -57,9 +57,9 @@ def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
 
 
 def is_weight(x: object) -> bool:
-    """Whether what is dequantised is a matrix of numbers or a filter for each channel of a plane,
-    which a layer may take as they are."""
-    return isinstance(x, np.ndarray) and x.ndim in (2, 4) and x.dtype in (np.int8, np.uint8)
+    """Whether what is dequantised is a matrix of numbers or a filter for each channel, which a
+    layer may take as they are."""
+    return isinstance(x, np.ndarray) and 2 <= x.ndim <= 5 and x.dtype in (np.int8, np.uint8)
 
 
 def quantised(ctx: NodeContext, x: Tensor, scale: Array, zero: Array) -> Tensor:

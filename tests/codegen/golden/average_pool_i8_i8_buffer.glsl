@@ -1,6 +1,7 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 // The window of an output along dim d: its first place, which may lie before x, its end, and the step from place to place.
@@ -10,7 +11,7 @@ void window_of(int at, int d, out int first, out int last, out int step) {
   step = 1;
 }
 
-float value(int i) {
+int value(int i) {
   ivec3 first, last, step;
   for (int d = 2; d >= 0; d--) {
     int a, b, c;
@@ -24,19 +25,23 @@ float value(int i) {
   first = max(first, ivec3(0));
   last = min(last, ivec3(size[0], size[1], size[2]));
   if (count_padding == 0) extent = last - first;
-  float sum = 0.0;
+  int sum = int(0);
   for (int d = first.x; d < last.x; d += step.x) {
     for (int h = first.y; h < last.y; h += step.y) {
-      float row = 0.0;
+      int row = int(0);
       for (int w = first.z; w < last.z; w += step.z) {
         int at = (d * size[1] + h) * size[2] + w;
-        float v = x_flat(plane + at, IVEC4(x_sizes));
+        int v = x_flat(plane + at, IVEC4(x_sizes)) - x_zero;
         row += v;
       }
       sum += row;
     }
   }
-  if (divisor != 0) return sum / float(divisor);
-  return sum / float(extent.x * extent.y * extent.z);
+  float total = float(sum) * ratio;
+  float count = float(divisor != 0 ? divisor : extent.x * extent.y * extent.z);
+  // Of a quotient that Vulkan lets be a little off, what is left decides ties.
+  precise float mean = total / count;
+  mean += fma(-mean, count, total) / count;
+  return int(clamp(roundEven(clamp(mean, low, high)) + float(y_zero), -128.0, 127.0));
 }
 
