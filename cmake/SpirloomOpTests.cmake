@@ -31,17 +31,28 @@ function(spirloom_add_op_tests name library)
   set(main "${CMAKE_CURRENT_BINARY_DIR}/${name}_main.cpp")
   configure_file("${SPIRLOOM_ROOT}/tests/ops/main.cpp.in" "${main}" @ONLY)
 
+  _spirloom_add_op_runner()
   add_executable(${name} "${main}")
+  target_link_libraries(${name} PRIVATE
+    spirloom_op_runner ${library} ${arg_BESIDE} spirloom_warnings)
+  add_dependencies(${name} ${name}_cases)
+endfunction()
+
+# What all such programs have in common: the library spirloom_op_runner, made once.
+function(_spirloom_add_op_runner)
+  if(TARGET spirloom_op_runner)
+    return()
+  endif()
+  add_library(spirloom_op_runner STATIC)
   foreach(source IN ITEMS
           case_data case_file case_runner compare guarded_memory guarded_runner op_tests)
-    target_sources(${name} PRIVATE "${SPIRLOOM_ROOT}/tests/ops/${source}.cpp")
+    target_sources(spirloom_op_runner PRIVATE "${SPIRLOOM_ROOT}/tests/ops/${source}.cpp")
   endforeach()
-  target_include_directories(${name} PRIVATE "${SPIRLOOM_ROOT}")
-  target_link_libraries(${name} PRIVATE
-    ${library} ${arg_BESIDE} $<IF:$<TARGET_EXISTS:spirloom_internals>,spirloom_internals,spirloom_runtime>
-    spirloom_graph_schema Vulkan::Headers GTest::gtest
-    spirloom_warnings)
-  add_dependencies(${name} ${name}_cases)
+  target_include_directories(spirloom_op_runner PUBLIC "${SPIRLOOM_ROOT}")
+  target_link_libraries(spirloom_op_runner
+    PUBLIC $<IF:$<TARGET_EXISTS:spirloom_internals>,spirloom_internals,spirloom_runtime>
+           spirloom_graph_schema Vulkan::Headers GTest::gtest
+    PRIVATE spirloom_warnings)
 endfunction()
 
 # The case packs of a library's specs, and the target NAME_cases that makes them. What they follow from

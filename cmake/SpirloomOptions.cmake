@@ -72,6 +72,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 target_link_options(spirloom_warnings INTERFACE
   $<$<PLATFORM_ID:Linux>:LINKER:--gc-sections>)
+# For what hardly computes itself: command lines, reports, the shader compiler around glslang and
+# SPIRV-Tools. Optimising it further takes longer than it ever saves. Linked
+# PRIVATE beside the former.
+add_library(spirloom_quick_build INTERFACE)
+target_compile_options(spirloom_quick_build INTERFACE
+  $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>,$<CONFIG:Release>>:-O1>)
 if(SPIRLOOM_SANITIZE)  # not vptr: Debian's glslang and SPIRV-Tools are built without RTTI
   target_compile_options(spirloom_warnings INTERFACE
     "-fsanitize=${SPIRLOOM_SANITIZE}" -fno-sanitize=vptr -fno-sanitize-recover=all

@@ -34,6 +34,9 @@ std::optional<IdOperands> PureOperands(const Instruction& in) {
     }
     case spv::OpArrayLength:
       return IdOperands{3, 4};
+    // Functions that are not inlined give what follows from their arguments (uniformity.cpp).
+    case spv::OpFunctionCall:
+      return IdOperands{4, all};
     case spv::OpAccessChain:
     case spv::OpInBoundsAccessChain:
     case spv::OpVectorExtractDynamic:
@@ -107,6 +110,8 @@ Divergence::Divergence(const SpirvIndex& index, const ControlFlow& flow)
     }
   }
 }
+
+bool Divergence::IsPure(const Instruction& in) { return PureOperands(in).has_value(); }
 
 bool Divergence::BranchDiverges(size_t block) const {
   const Block& source = flow_.blocks()[block];

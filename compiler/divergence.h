@@ -23,6 +23,8 @@ class Divergence {
   bool BlockDiverges(size_t block) const { return blocks_.contains(block); }
   // Whether invocations that reach the end of the block may leave it on different edges.
   bool BranchDiverges(size_t block) const;
+  // Whether the instruction's result is equal in all invocations when its operands are.
+  static bool IsPure(const Instruction& in);
 
  private:
   // What a variable holds, as far as divergence is concerned.

@@ -5,6 +5,8 @@
 #include <spirv/unified1/spirv.hpp>
 
 #include "compiler/capabilities.h"
+#include "compiler/division.h"
+#include "compiler/early_return.h"
 #include "compiler/software_device.h"
 #include "compiler/spirv_walker.h"
 
@@ -44,6 +46,16 @@ constexpr Pass kPasses[] = {
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
     {"--eliminate-dead-code-aggressive"},
 };
+// Fewer divisions than that stand where they are used: a function would be longer. So do those of
+// modules with cooperative matrices, whose functions SPIRV-Tools leave with dead code.
+constexpr size_t kCalledDivisions = 2;
+constexpr Pass kInlineDivisions[] = {
+    {"--inline-entry-points-exhaustive"},
+    {"--eliminate-dead-functions"},
+    {"--eliminate-local-single-store"},
+    {"--eliminate-dead-code-aggressive"},
+    {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
+};
 constexpr Pass kLastPasses[] = {
     {"--vector-dce"},
     {"--eliminate-dead-inserts"},
@@ -52,6 +64,11 @@ constexpr Pass kLastPasses[] = {
     {"--merge-blocks"},
     {"--redundancy-elimination"},
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
+};
+// After what divisions stand for.
+constexpr Pass kFinish[] = {
+    {"--eliminate-dead-functions"},
+    {"--eliminate-dead-code-aggressive"},
     {"--compact-ids"},
 };
 
@@ -109,10 +126,17 @@ Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const 
 
 Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
                                        bool keep_lines) {
-  const Result<std::vector<uint32_t>> inlined = Run(kPasses, words, target, keep_lines);
-  if (!inlined.ok()) return inlined.status();
-  const std::vector<uint32_t> hoisted = HoistPushConstants(*inlined);
-  return Run(kLastPasses, hoisted, target, keep_lines);
+  const auto run = [&](std::span<const Pass> passes, std::span<const uint32_t> module) {
+    return Run(passes, module, target, keep_lines);
+  };
+  Result<std::vector<uint32_t>> module = run(kPasses, DivisionsAsInstructions(words));
+  const bool few = module.ok() && CountDivisions(*module) < kCalledDivisions;
+  if (module.ok() && (few || HasCooperativeMatrix(words))) {
+    module = run(kInlineDivisions, DivisionsAsCalls(*module));
+  }
+  if (module.ok()) module = run(kLastPasses, HoistPushConstants(ReturnsInPlace(*module)));
+  if (module.ok()) module = run(kFinish, DivisionsAsCalls(*module));
+  return module;
 }
 
 Status Validate(std::span<const uint32_t> words, Target target) {
@@ -125,12 +149,18 @@ Status Validate(std::span<const uint32_t> words, Target target) {
 
 std::string OptimizerVersion() {
   std::string version = spvSoftwareVersionDetailsString();
-  const auto add = [&](const Pass& pass) {
-    version += std::string(" ") + pass.flag + (pass.skip_for_cooperative_matrix ? "?" : "");
+  const auto add = [&](std::span<const Pass> passes) {
+    for (const Pass& pass : passes) {
+      version += std::string(" ") + pass.flag + (pass.skip_for_cooperative_matrix ? "?" : "");
+    }
   };
-  for (const Pass& pass : kPasses) add(pass);
-  version += " push constants first";
-  for (const Pass& pass : kLastPasses) add(pass);
+  add(kPasses);
+  version += " divisions";
+  add(kInlineDivisions);
+  version += " returns in place, push constants first";
+  add(kLastPasses);
+  version += " called";
+  add(kFinish);
   return version;
 }
 

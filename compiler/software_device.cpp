@@ -20,13 +20,14 @@ class Hoist {
   explicit Hoist(std::span<const uint32_t> module) : module_(module) {}
 
   std::vector<uint32_t> Run() {
-    size_t functions = 0;
     const bool whole = WalkSpirv(module_, [&](const Instruction& instruction) {
-      functions += instruction.opcode == spv::OpFunction ? 1 : 0;
+      functions_ += instruction.opcode == spv::OpFunction ? 1 : 0;
       Note(instruction);
       return true;
     });
-    if (!whole || functions != 1 || loads_.empty()) return {module_.begin(), module_.end()};
+    if (!whole || !entry_first_ || read_later_ || loads_.empty()) {
+      return {module_.begin(), module_.end()};
+    }
     out_.assign(module_.begin(), module_.begin() + kHeaderWords);
     bool in_first_block = false;
     bool hoisted = false;
@@ -51,6 +52,10 @@ class Hoist {
 
   void Note(const Instruction& instruction) {
     const std::span<const uint32_t> words = instruction.words;
+    if (instruction.opcode == spv::OpEntryPoint) entry_ = instruction.Word(2);
+    if (instruction.opcode == spv::OpFunction && functions_ == 1) {
+      entry_first_ = instruction.Word(2) == entry_;
+    }
     if (instruction.opcode == spv::OpConstant) constants_.insert(instruction.Word(2));
     if (instruction.opcode == spv::OpVariable &&
         instruction.Word(3) == spv::StorageClassPushConstant) {
@@ -59,6 +64,7 @@ class Hoist {
     if (instruction.opcode == spv::OpAccessChain ||
         instruction.opcode == spv::OpInBoundsAccessChain) {
       if (!variables_.contains(instruction.Word(3))) return;
+      read_later_ |= functions_ > 1;
       Place place{words[1]};
       place.insert(place.end(), words.begin() + 3, words.end());
       for (const uint32_t index : words.subspan(4)) {
@@ -104,6 +110,10 @@ class Hoist {
   }
 
   std::span<const uint32_t> module_;
+  size_t functions_ = 0;
+  uint32_t entry_ = 0;
+  bool entry_first_ = false;          // of the functions
+  bool read_later_ = false;           // push constants, in others
   std::set<uint32_t> variables_;      // of push constants
   std::set<uint32_t> constants_;      // ids that may index them
   std::map<uint32_t, Place> places_;  // by the id of a chain

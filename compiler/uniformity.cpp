@@ -28,6 +28,15 @@ std::string PositionOf(const SpirvIndex& index, std::span<const Instruction> blo
 
 bool IsBarrier(const Instruction& in) { return in.opcode == spv::OpControlBarrier; }
 
+// Of functions beside the entry point: gives what follows from its operands alone, without
+// branches. Divisions are such functions (compiler/division.h), all others are inlined.
+bool IsPlain(const Instruction& in) {
+  return in.opcode == spv::OpFunction || in.opcode == spv::OpFunctionParameter ||
+         in.opcode == spv::OpLabel || in.opcode == spv::OpReturnValue ||
+         in.opcode == spv::OpFunctionEnd || in.opcode == spv::OpLine ||
+         in.opcode == spv::OpNoLine || Divergence::IsPure(in);
+}
+
 // Barriers of one function.
 class BarrierSearch {
  public:
@@ -79,7 +88,7 @@ std::vector<DivergentBarrier> FindDivergentBarriers(std::span<const uint32_t> mo
   if (std::ranges::none_of(all, IsBarrier)) return found;
   const auto ends = [](const Instruction& in) { return in.opcode == spv::OpFunctionEnd; };
   const auto end = std::ranges::find_if(all, ends);
-  if (std::ranges::count_if(all, ends) > 1) return {DivergentBarrier{}};
+  if (!std::all_of(end, all.end(), IsPlain)) return {DivergentBarrier{}};
   BarrierSearch(*index, {all.begin(), end}).AppendTo(found);
   return found;
 }

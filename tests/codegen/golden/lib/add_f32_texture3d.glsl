@@ -16,9 +16,12 @@ layout(push_constant, std430) uniform PushBlock {
   float alpha;
 };
 
-// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long.
+// The number of this invocation in a 1-D grid, which the runtime folds into y when it is long. Whole vectors are read by
+// fewer words than their members.
 int flat_index() {
-  return int(gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x);
+  uvec3 id = gl_GlobalInvocationID;
+  uvec3 groups = gl_NumWorkGroups;
+  return int(id.x + id.y * groups.x * gl_WorkGroupSize.x);
 }
 
 // The same of this workgroup.
@@ -28,8 +31,9 @@ int workgroup_number() { return int(gl_WorkGroupID.x + gl_WorkGroupID.y * gl_Num
 
 // a / b for a >= 0 and b > 0. Software devices divide integers one lane at a time, floats all at once: an estimate, a second
 // one of what is left, and the last unit. The factor of 1 - 2^-20 outweighs the roundings, 5.5 of 2^-23 at most, so that no
-// estimate is too great and each is short by at most 2^-19 of itself and a unit.
-int divide(int a, int b) {
+// estimate is too great and each is short by at most 2^-19 of itself and a unit. Parameters are `const`, so that modules may keep
+// the function (compiler/division.h).
+int divide(const int a, const int b) {
   float inverse = 0.99999904632568359375 / float(b);
   int quotient = int(float(a) * inverse);
   quotient += int(float(a - quotient * b) * inverse);

@@ -1,0 +1,100 @@
+#include "compiler/early_return.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <spirv/unified1/spirv.hpp>
+
+#include "compiler/spirv_walker.h"
+
+namespace spirloom::compiler {
+namespace {
+
+using pack::spirv::kHeaderWords;
+
+// A function's instructions, and where its outer switch and the block behind it stand.
+class OuterSwitch {
+ public:
+  // Looks at the first function of a module.
+  explicit OuterSwitch(std::span<const uint32_t> module) {
+    bool within = false;
+    WalkSpirv(module, [&](const Instruction& in) {
+      within = within || in.opcode == spv::OpFunction;
+      if (within) body_.push_back(in);
+      return in.opcode != spv::OpFunctionEnd;
+    });
+    Find();
+  }
+
+  bool found() const { return merge_ != 0; }
+  // The label of the block that returns.
+  uint32_t merge() const { return merge_; }
+  bool IsMerge(const Instruction& in) const { return in.words.data() == head_; }
+  bool IsSwitch(const Instruction& in) const {
+    return in.words.data() == head_ + body_[at_].words.size();
+  }
+
+ private:
+  // The first block ends in a switch of one way, and the last one, which is only ever branched to,
+  // holds nothing.
+  void Find() {
+    const auto ends = [](const Instruction& in) {
+      return in.opcode == spv::OpSelectionMerge || in.opcode == spv::OpLoopMerge;
+    };
+    const auto head = std::ranges::find_if(body_, ends);
+    if (body_.size() < 4 || head >= body_.end() - 4) return;
+    const Instruction& way = head[1];
+    const Instruction& label = body_[body_.size() - 3];
+    const bool outer = head->opcode == spv::OpSelectionMerge && way.opcode == spv::OpSwitch &&
+                       way.words.size() == 3 && head->Word(1) == label.Word(1);
+    const bool empty =
+        label.opcode == spv::OpLabel && body_[body_.size() - 2].opcode == spv::OpReturn;
+    if (!outer || !empty || !OnlyBranches(label.Word(1))) return;
+    at_ = static_cast<size_t>(head - body_.begin());
+    head_ = head->words.data();
+    merge_ = label.Word(1);
+  }
+
+  bool OnlyBranches(uint32_t label) const {
+    return std::ranges::none_of(body_, [&](const Instruction& in) {
+      return (in.opcode == spv::OpBranchConditional &&
+              (in.Word(2) == label || in.Word(3) == label)) ||
+             (in.opcode == spv::OpSwitch && std::ranges::count(in.words.subspan(2), label) > 0);
+    });
+  }
+
+  std::vector<Instruction> body_;
+  size_t at_ = 0;  // of OpSelectionMerge in the body
+  const uint32_t* head_ = nullptr;
+  uint32_t merge_ = 0;
+};
+
+void Append(std::vector<uint32_t>& out, spv::Op opcode, std::initializer_list<uint32_t> operands) {
+  const auto length = static_cast<uint32_t>(1 + operands.size());
+  out.push_back(length << spv::WordCountShift | static_cast<uint32_t>(opcode));
+  out.insert(out.end(), operands);
+}
+
+}  // namespace
+
+std::vector<uint32_t> ReturnsInPlace(std::span<const uint32_t> module) {
+  const OuterSwitch outer(module);
+  if (!outer.found()) return {module.begin(), module.end()};
+  std::vector<uint32_t> out(module.begin(), module.begin() + kHeaderWords);
+  bool in_merge = false;
+  WalkSpirv(module, [&](const Instruction& in) {
+    if (in.opcode == spv::OpFunctionEnd) in_merge = false;
+    if (in.opcode == spv::OpLabel && in.Word(1) == outer.merge()) in_merge = true;
+    if (in_merge || outer.IsMerge(in)) return true;
+    if (outer.IsSwitch(in)) {
+      Append(out, spv::OpBranch, {in.Word(2)});
+    } else if (in.opcode == spv::OpBranch && in.Word(1) == outer.merge()) {
+      Append(out, spv::OpReturn, {});
+    } else {
+      out.insert(out.end(), in.words.begin(), in.words.end());
+    }
+    return true;
+  });
+  return out;
+}
+
+}  // namespace spirloom::compiler
