@@ -53,9 +53,10 @@ REMARKS = {
     """,
     "rows": """
         A weight is read once, 16 bytes an invocation. Where columns are few a workgroup for
-        each 32 of them is not enough to have all of memory's loads under way; with 8 rows
-        of halves arithmetic takes longer than loads, with weights of 4 bits turning numbers
-        into floats does.
+        each 16 or 32 of them is not enough to have all of memory's loads under way; with 8
+        rows of halves arithmetic takes longer than loads. A number of 4 bits takes three and
+        a half instructions, so that loads and arithmetic take about as long, and what waits
+        for the other at the start and end of a call counts.
     """,
     "memory": """
         What reads and writes each number once; halves feel the few microseconds at the

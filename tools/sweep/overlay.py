@@ -23,12 +23,8 @@ KEPT = "sweep_kept_"
 # What names calls of the operator itself, or may stand in one spec alone.
 _NOT_COPIED = ("also", "executorch", "fused_from")
 
-
-class _Dumper(yaml.SafeDumper):
-    """Repeats what stands in several places: specs have no aliases."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
+# Repeats what stands in several places: specs have no aliases.
+_DUMPER = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda *_: True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,7 @@ def write_overlay(request: Request, specs: Path, folder: Path) -> list[Version]:
     spec["kernels"] += [_kept(request.op, kernel) for kernel in kernels]
     spec["tests"] = [test for test in spec["tests"] if "kernel" not in test]
     folder.mkdir(parents=True)
-    text = yaml.dump(spec, Dumper=_Dumper, sort_keys=False, width=1000)
+    text = yaml.dump(spec, Dumper=_DUMPER, sort_keys=False, width=1000)
     (folder / f"sweep_{request.op}.yaml").write_text(text, encoding="utf-8")
     if (specs / "reference").is_dir():
         shutil.copytree(specs / "reference", folder / "reference")

@@ -34,8 +34,8 @@ def add_language_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="MIB",
         default=128,
-        help="how large a weight or table of it may be for one kernel to bind, else it is computed in "
-        "parts (default: 128 MiB, which every device takes; most GPUs take 4095)",
+        help="how large a weight or table of it may be for one kernel to bind, else it is computed "
+        "in parts (default: 128 MiB, which every device takes; most GPUs take 4095)",
     )
 
 

@@ -38,6 +38,8 @@ def import_gguf(
     source = Arranged(GgufTensors(file, ARCHITECTURES[config.family]), config)
     origin = f"a GGUF file of {config.family}"
     weights = Weights(source, dtype, quantize)
-    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt, largest)
+    methods = make_methods(
+        config, weights, library or OpLibrary(), origin, context, prompt, largest
+    )
     methods[0].attachments = attachments_of(file.metadata, tell)
     return methods

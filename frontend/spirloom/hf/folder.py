@@ -35,7 +35,9 @@ def import_folder(
     config = read_config(folder / "config.json", context)
     weights = Weights(Arranged(FolderTensors(folder), config), dtype, quantize)
     origin = f"a folder of {config.family}"
-    methods = make_methods(config, weights, library or OpLibrary(), origin, context, prompt, largest)
+    methods = make_methods(
+        config, weights, library or OpLibrary(), origin, context, prompt, largest
+    )
     methods[0].attachments = attachments_of(folder, tell)
     return methods
 

@@ -101,8 +101,10 @@ def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ())
 def finish(
     graph: Graph, library: OpLibrary, fp16: bool = False, largest: int = LARGEST_WEIGHT
 ) -> None:
-    """The passes that every graph file goes through, optimised or not. Layers and tables with weights
-    of more than `largest` bytes come in parts."""
+    """The passes that every graph file goes through, optimised or not.
+
+    Layers and tables whose weight takes more than `largest` bytes come in parts.
+    """
     if fp16:
         to_half(graph, library)
     split_weights(graph, library, largest)
