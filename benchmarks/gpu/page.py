@@ -33,6 +33,12 @@ change of specs, compares each with what a portable kernel computes on the same 
 times and errors, with the kernel that the rule takes. `--key` gives what else follows from params,
 such as `grid`; `--help` says how.
 
+    build/release/bin/spirloom-run call.slg --random 0 --cache-dir CACHE     # on a machine with an NVIDIA GPU
+    python3 -m tools.machine_code CACHE/pipelines-*.bin --out LISTINGS
+
+`tools/machine_code.py` lists the machine code that NVIDIA's driver made of kernels, and counts its
+instructions.
+
 How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
 is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
 the least of several processes; calls are GPU time by timestamps, PyTorch's by events around CUDA
