@@ -33,7 +33,7 @@ change of specs, compares each with what a portable kernel computes on the same 
 times and errors, with the kernel that the rule takes. `--key` gives what else follows from params,
 such as `grid`; `--help` says how.
 
-    build/release/bin/spirloom-run call.slg --random 0 --cache-dir CACHE     # on a machine with an NVIDIA GPU
+    build/release/bin/spirloom-run call.slg --random 0 --cache-dir CACHE    # there
     python3 -m tools.machine_code CACHE/pipelines-*.bin --out LISTINGS
 
 `tools/machine_code.py` lists the machine code that NVIDIA's driver made of kernels, and counts its
