@@ -66,12 +66,6 @@ std::vector<uint32_t> Rewrite(std::span<const uint32_t> module, Replace replace)
   return out;
 }
 
-void Append(std::vector<uint32_t>& out, spv::Op opcode, std::initializer_list<uint32_t> operands) {
-  const auto length = static_cast<uint32_t>(1 + operands.size());
-  out.push_back(length << spv::WordCountShift | static_cast<uint32_t>(opcode));
-  out.insert(out.end(), operands);
-}
-
 }  // namespace
 
 std::vector<uint32_t> DivisionsAsInstructions(std::span<const uint32_t> module) {
@@ -80,12 +74,12 @@ std::vector<uint32_t> DivisionsAsInstructions(std::span<const uint32_t> module) 
   bool exported = false;
   return Rewrite(module, [&](const Instruction& in, std::vector<uint32_t>& out) {
     if (in.opcode == spv::OpDecorate && !std::exchange(exported, true)) {
-      Append(
+      AppendInstruction(
           out, spv::OpDecorate,
           {known.divide, spv::DecorationLinkageAttributes, kExportedName, spv::LinkageTypeExport});
     }
     if (in.opcode != spv::OpFunctionCall || in.Word(3) != known.divide) return false;
-    Append(out, spv::OpUDiv, {in.Word(1), in.Word(2), in.Word(4), in.Word(5)});
+    AppendInstruction(out, spv::OpUDiv, {in.Word(1), in.Word(2), in.Word(4), in.Word(5)});
     return true;
   });
 }
@@ -106,13 +100,13 @@ std::vector<uint32_t> DivisionsAsCalls(std::span<const uint32_t> module) {
   return Rewrite(module, [&](const Instruction& in, std::vector<uint32_t>& out) {
     if (Module::IsExport(in)) return true;
     if (in.opcode == spv::OpFunction && in.Word(2) == known.divide) {
-      Append(out, spv::OpFunction,
-             {in.Word(1), in.Word(2), spv::FunctionControlInlineMask, in.Word(4)});
+      AppendInstruction(out, spv::OpFunction,
+                        {in.Word(1), in.Word(2), spv::FunctionControlInlineMask, in.Word(4)});
       return true;
     }
     if (!known.IsDivision(in)) return false;
-    Append(out, spv::OpFunctionCall,
-           {in.Word(1), in.Word(2), known.divide, in.Word(3), in.Word(4)});
+    AppendInstruction(out, spv::OpFunctionCall,
+                      {in.Word(1), in.Word(2), known.divide, in.Word(3), in.Word(4)});
     return true;
   });
 }

@@ -68,12 +68,6 @@ class OuterSwitch {
   uint32_t merge_ = 0;
 };
 
-void Append(std::vector<uint32_t>& out, spv::Op opcode, std::initializer_list<uint32_t> operands) {
-  const auto length = static_cast<uint32_t>(1 + operands.size());
-  out.push_back(length << spv::WordCountShift | static_cast<uint32_t>(opcode));
-  out.insert(out.end(), operands);
-}
-
 }  // namespace
 
 std::vector<uint32_t> ReturnsInPlace(std::span<const uint32_t> module) {
@@ -86,9 +80,9 @@ std::vector<uint32_t> ReturnsInPlace(std::span<const uint32_t> module) {
     if (in.opcode == spv::OpLabel && in.Word(1) == outer.merge()) in_merge = true;
     if (in_merge || outer.IsMerge(in)) return true;
     if (outer.IsSwitch(in)) {
-      Append(out, spv::OpBranch, {in.Word(2)});
+      AppendInstruction(out, spv::OpBranch, {in.Word(2)});
     } else if (in.opcode == spv::OpBranch && in.Word(1) == outer.merge()) {
-      Append(out, spv::OpReturn, {});
+      AppendInstruction(out, spv::OpReturn, {});
     } else {
       out.insert(out.end(), in.words.begin(), in.words.end());
     }

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/pack/spirv_words.h"
 
@@ -41,6 +43,14 @@ bool WalkSpirv(std::span<const uint32_t> module, Visit visit) {
       module, [&](uint32_t opcode, std::span<const uint32_t> words) {
         return visit(Instruction{static_cast<uint16_t>(opcode), words});
       });
+}
+
+// Adds an instruction of these operands to a module that is being written.
+inline void AppendInstruction(std::vector<uint32_t>& module, uint32_t opcode,
+                              std::initializer_list<uint32_t> operands) {
+  const auto length = static_cast<uint32_t>(1 + operands.size());
+  module.push_back(length << 16 | opcode);
+  module.insert(module.end(), operands);
 }
 
 }  // namespace spirloom::compiler
