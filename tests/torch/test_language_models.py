@@ -304,7 +304,7 @@ def test_long_contexts_are_looked_at_in_parts(
 
 
 @pytest.mark.parametrize("name", ["llama", "mistral", "gemma2"])
-def test_queries_of_a_long_prompt_share_what_they_see(name: str, tmp_path: Path) -> None:
+def test_a_long_prompt_in_chunks(name: str, tmp_path: Path) -> None:
     """In chunks that begin where the caches are empty, and where they are not."""
     model = saved(name, tmp_path)
     prompt = PROMPT * 5
@@ -313,7 +313,9 @@ def test_queries_of_a_long_prompt_share_what_they_see(name: str, tmp_path: Path)
     prefill = spirloom.load(graph_file.to_bytes(*import_folder(tmp_path, prompt=40)))
     for begin, end in ((0, 33), (33, 70)):
         (logits,) = prefill(np.array([prompt[begin:end]], np.int32))
-    assert any("cached_attention_block" in row.variant for row in prefill.profile())
+    # A GPU has a block of queries look at a key together, a CPU a cluster of lanes at each query.
+    kernels = ("cached_attention_block", "cached_attention_cluster")
+    assert any(row.variant.startswith(kernels) for row in prefill.profile())
     np.testing.assert_allclose(logits[0], scores, rtol=1e-4, atol=1e-4)
 
 

@@ -32,6 +32,7 @@ _STATIC = "tests/torch/test_static_int8.py gets there from torchao"
 _FAMILY = "what a language model is described by: tests/torch/test_language_models.py"
 UNREACHED = {
     "spirloom.add_i8": _STATIC,
+    "spirloom.average_pool_i8": _STATIC,
     "spirloom.cache_update": _FAMILY,
     "spirloom.cached_attention": _FAMILY,
     "spirloom.cached_attention_parts": _FAMILY,
@@ -66,6 +67,7 @@ UNREACHED = {
     "spirloom.rotary_at": _FAMILY,
     "spirloom.rotary_cache": _FAMILY,
     "spirloom.sample_token": _FAMILY,
+    "spirloom.strided_attention": "tests/torch/test_patterns.py gets there from slices",
     "spirloom.winograd_input": _STEP,
     "spirloom.winograd_product": _STEP,
     "spirloom.winograd_weight": _STEP,
