@@ -327,6 +327,28 @@ def test_halves(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(logits[0], scores, rtol=0.05, atol=0.05 * float(scores.abs().max()))
 
 
+def test_large_weights_come_in_parts(tmp_path: Path) -> None:
+    """Layers and the table of words, as many parts as the caller's limit asks for."""
+    _, scores = eager_tokens(saved("llama", tmp_path), 1)
+    whole, parted = (import_folder(tmp_path, prompt=16, largest=most) for most in (1 << 27, 8192))
+    assert len(parted[1].nodes) > len(whole[1].nodes)
+    for graphs in (whole, parted):
+        (logits,) = spirloom.load(graph_file.to_bytes(*graphs))(np.array([PROMPT], np.int32))
+        np.testing.assert_allclose(logits[0], scores, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("mebibytes", ["0", "-1", "4096"])
+def test_a_limit_of_weights_is_one_that_devices_may_have(
+    mebibytes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved("llama", tmp_path)
+    output = tmp_path / "net.slg"
+    assert main(["import", str(tmp_path), "-o", str(output), "--largest-weight", mebibytes]) == 1
+    said = capsys.readouterr().err
+    assert str(int(mebibytes) << 20) in said and "within 1 and 4294967295" in said
+    assert not output.exists()
+
+
 def test_the_command_writes_both_methods(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ from spirloom.varying.generalize import generalize
 PROMPT = 512
 # Of a cache; and cosines and sines, of all positions, that are kept: 1 GiB.
 _MOST_ROWS, _MOST_ANGLES = 1 << 21, 1 << 28
+_MOST_BYTES = (1 << 32) - 1  # maxStorageBufferRange has 32 bits
 
 
 def make_methods(
@@ -49,6 +50,12 @@ def make_methods(
     most = min(PROMPT, rows) if prompt is None else prompt
     if not 1 <= most <= rows:
         raise ImportFailure(f"A prompt of {most} tokens is not within 1 and {rows}, the context.")
+
+    if not 1 <= largest <= _MOST_BYTES:
+        raise ImportFailure(
+            f"Weights of up to {largest} bytes as one: that is not within 1 and {_MOST_BYTES}, the "
+            "most that a device may bind; --largest-weight chooses it, in MiB."
+        )
 
     def make(sizes: Mapping[str, int]) -> Graph:
         graph = Step(config, weights, library, rows, sizes.get("tokens", 0)).graph()
