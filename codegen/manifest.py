@@ -15,7 +15,7 @@ REGISTRY = "registry.bin"
 
 def manifest_text(library: str, variants: Sequence[Variant]) -> str:
     """manifest.json, one line per variant."""
-    head = json.dumps({"version": 2, "library": library, "registry": REGISTRY})
+    head = json.dumps({"version": 3, "library": library, "registry": REGISTRY})
     rows = ",\n".join(json.dumps(variant_row(v), separators=(",", ":")) for v in variants)
     return f'{head[:-1]}, "variants": [\n{rows}\n]}}\n'
 
@@ -59,6 +59,7 @@ def variant_row(variant: Variant) -> Json:
             for c in kernel.constants
         ],
         "workgroup": list(kernel.workgroup),
-        "needs": [need.value for need in variant.needs],
+        "needs": [need.value for need in variant.needs if need in kernel.needs],
+        "may_need": [need.value for need in variant.needs if need not in kernel.needs],
         "portable": kernel.portable,
     }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr uint32_t kMagic = 0x43534c53;  // "SLSC"
 // Changes whenever the checks or the form of an entry do.
-constexpr uint32_t kFormat = 4;
+constexpr uint32_t kFormat = 5;
 constexpr const char* kExtension = ".slc";
 
 enum class EntryKind : uint32_t { kModule = 0, kLeftOut = 1 };
@@ -75,7 +75,7 @@ void AddInterface(Hasher& hasher, const Variant& variant) {
   for (const Constant& c : variant.constants)
     hasher.Add(c.name).Add(ScalarTypeName(c.type)).Add(c.id);
   for (const uint16_t size : variant.workgroup) hasher.Add(size);
-  hasher.Add(variant.needs).Add(uint64_t{variant.portable});
+  hasher.Add(variant.needs).Add(variant.may_need).Add(uint64_t{variant.portable});
 }
 
 EntryHeader HeaderOf(const CacheKey& key, EntryKind kind, std::string_view payload) {

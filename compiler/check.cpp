@@ -27,6 +27,14 @@ std::string SizeText(const std::array<T, 3>& size) {
          std::to_string(size[2]) + "]";
 }
 
+// What stands for the module's capabilities and its shared memory.
+uint64_t UsedBy(const Reflection& module) {
+  uint64_t used = NeedOfSharedBytes(module.shared_bytes);
+  for (const uint32_t capability : module.capabilities)
+    used |= NeedOfSpirvCapability(capability).needs;
+  return used;
+}
+
 class Checker {
  public:
   Checker(const Variant& variant, const Reflection& declared, const Reflection& optimized)
@@ -237,19 +245,18 @@ void Checker::CheckShared() {
 }
 
 void Checker::CheckNeeds() {
-  uint64_t needed = NeedOfSharedBytes(optimized_.shared_bytes);
+  const uint64_t needed = UsedBy(optimized_);
   for (const uint32_t capability : optimized_.capabilities) {
-    const CapabilityNeed need = NeedOfSpirvCapability(capability);
-    needed |= need.needs;
-    if (need.known) continue;
+    if (NeedOfSpirvCapability(capability).known) continue;
     Fail(variant_.at, "The shader needs the SPIR-V capability " + SpirvCapabilityName(capability) +
                           ", which no name of `needs` stands for. Write it without.");
   }
   // CheckShared() has told of missing memory.
-  const uint64_t missing = needed & ~WithImpliedNeeds(variant_.needs) & ~kSharedMemory;
+  const uint64_t allowed = WithImpliedNeeds(variant_.needs | variant_.may_need);
+  const uint64_t missing = needed & ~allowed & ~kSharedMemory;
   const uint64_t unused = variant_.needs & ~WithImpliedNeeds(needed);
   if ((missing | unused) == 0) return;
-  std::string message = "The spec needs " + NeedNames(variant_.needs) + "; the shader needs " +
+  std::string message = "The spec needs " + NeedNames(NeedsOf(variant_, optimized_)) + "; the shader needs " +
                         NeedNames(needed) + ".";
   if (missing != 0) message += " Add to `needs`: " + NeedNames(missing) + ".";
   if (unused != 0) message += " Remove from `needs`: " + NeedNames(unused) + ".";
@@ -257,6 +264,10 @@ void Checker::CheckNeeds() {
 }
 
 }  // namespace
+
+uint64_t NeedsOf(const Variant& variant, const Reflection& optimized) {
+  return variant.needs | (variant.may_need & UsedBy(optimized));
+}
 
 std::vector<Diagnostic> CheckVariant(const Variant& variant, const Reflection& declared,
                                      const Reflection& optimized) {

@@ -2,6 +2,7 @@
 #ifndef SPIRLOOM_COMPILER_CHECK_H_
 #define SPIRLOOM_COMPILER_CHECK_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "compiler/diagnostics.h"
@@ -15,6 +16,10 @@ namespace spirloom::compiler {
 // `optimized` is of the module that runs: what it really uses and needs.
 std::vector<Diagnostic> CheckVariant(const Variant& variant, const Reflection& declared,
                                      const Reflection& optimized);
+
+// What the variant asks of a device (bit i: pack::Capability i): what its spec names, and of what
+// follows from dtypes that which the module uses.
+uint64_t NeedsOf(const Variant& variant, const Reflection& optimized);
 
 }  // namespace spirloom::compiler
 

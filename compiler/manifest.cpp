@@ -100,19 +100,21 @@ void ReadWorkgroup(JsonReader& in, const nlohmann::json& json, const std::string
   }
 }
 
-void ReadNeeds(JsonReader& in, const nlohmann::json& json, const std::string& path,
-               Variant& variant) {
-  const nlohmann::json& list = in.List(json, "needs", path);
+uint64_t ReadNeeds(JsonReader& in, const nlohmann::json& json, const char* name,
+                   const std::string& path) {
+  const nlohmann::json& list = in.List(json, name, path);
+  uint64_t needs = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     const auto need = list[i].is_string() ? ParseNeed(list[i].get_ref<const std::string&>())
                                           : std::optional<pack::Capability>();
     if (!need) {
-      in.Fail(Element(path, "needs", i) + " is " + JsonReader::Describe(list[i]) +
+      in.Fail(Element(path, name, i) + " is " + JsonReader::Describe(list[i]) +
               ", not one of: " + NeedNames((uint64_t{1} << pack::kCapabilityCount) - 1) + ".");
-      return;
+      return 0;
     }
-    variant.needs |= pack::CapabilityBit(*need);
+    needs |= pack::CapabilityBit(*need);
   }
+  return needs;
 }
 
 Variant ReadVariant(JsonReader& in, const nlohmann::json& json, const std::string& path) {
@@ -138,7 +140,8 @@ Variant ReadVariant(JsonReader& in, const nlohmann::json& json, const std::strin
   ReadPush(in, json, path, variant);
   ReadConstants(in, json, path, variant);
   ReadWorkgroup(in, json, path, variant);
-  ReadNeeds(in, json, path, variant);
+  variant.needs = ReadNeeds(in, json, "needs", path);
+  variant.may_need = ReadNeeds(in, json, "may_need", path);
   return variant;
 }
 
@@ -164,7 +167,7 @@ Result<Manifest> ParseManifest(std::string_view text) {
   if (json.is_discarded()) return Status(StatusCode::kInvalidFile, "The manifest is not JSON.");
   JsonReader in;
   Manifest manifest;
-  in.Integer(in.Member(json, "version", ""), "version", /*min=*/2, /*max=*/2);
+  in.Integer(in.Member(json, "version", ""), "version", /*min=*/3, /*max=*/3);
   manifest.library = in.String(json, "library", "");
   manifest.registry = in.String(json, "registry", "");
   if (!IsInside(manifest.registry)) {

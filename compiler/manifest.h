@@ -53,8 +53,9 @@ struct Variant {
   uint32_t push_bytes = 0;
   std::vector<Constant> constants;
   std::array<uint16_t, 3> workgroup = {1, 1, 1};
-  uint64_t needs = 0;    // bit i: pack::Capability i
-  bool portable = true;  // false: left out when this compiler cannot express it
+  uint64_t needs = 0;     // what the spec names; bit i: pack::Capability i
+  uint64_t may_need = 0;  // what follows from dtypes: a module that does without needs it not
+  bool portable = true;   // false: left out when this compiler cannot express it
 };
 
 struct Manifest {

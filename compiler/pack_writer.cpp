@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/check.h"
 #include "compiler/reflect.h"
 #include "compiler/zstd_encoder.h"
 #include "runtime/base/parallel_for.h"
@@ -36,19 +37,26 @@ size_t AppendTable(std::string& pack, const std::vector<Row>& rows) {
   return offset;
 }
 
+// Of words that are no SPIR-V nothing is known.
+Reflection ReflectionOf(const std::vector<uint32_t>& words) {
+  Result<Reflection> reflection = Reflect(words);
+  if (reflection.ok()) return std::move(reflection).value();
+  Reflection unknown;
+  unknown.sees_workgroup = true;
+  return unknown;
+}
+
 // Long workgroups are of invocations along x.
-bool AnyLanes(const PackedVariant& packed) {
-  const auto& workgroup = packed.variant->workgroup;
-  if (workgroup[1] != 1 || workgroup[2] != 1) return false;
-  Result<Reflection> reflection = Reflect(packed.words);
-  return reflection.ok() && !std::move(reflection).value().sees_workgroup;
+bool AnyLanes(const Variant& variant, const Reflection& reflection) {
+  return variant.workgroup[1] == 1 && variant.workgroup[2] == 1 && !reflection.sees_workgroup;
 }
 
 pack::VariantRow RowOf(const PackedVariant& packed, size_t name, size_t module) {
   const Variant& variant = *packed.variant;
+  const Reflection reflection = ReflectionOf(packed.words);
   pack::VariantRow row = {};
   row.key = variant.key;
-  row.needs = variant.needs;
+  row.needs = NeedsOf(variant, reflection);
   row.name = static_cast<uint32_t>(name);
   row.module = static_cast<uint32_t>(module);
   for (size_t i = 0; i < 3; ++i) row.workgroup[i] = variant.workgroup[i];
@@ -56,7 +64,7 @@ pack::VariantRow RowOf(const PackedVariant& packed, size_t name, size_t module) 
   row.binding_count = static_cast<uint8_t>(variant.bindings.size());
   row.constant_count = static_cast<uint8_t>(variant.constants.size());
   row.vulkan_minor = VulkanMinor(variant.target);
-  row.any_lanes = AnyLanes(packed) ? 1 : 0;
+  row.any_lanes = AnyLanes(variant, reflection) ? 1 : 0;
   for (size_t i = 0; i < variant.bindings.size(); ++i)
     row.bindings[i] = static_cast<uint8_t>(variant.bindings[i].type);
   return row;

@@ -54,7 +54,7 @@ class Variant:
     kernel: Kernel
     values: Mapping[str, AxisValue]
     tensors: tuple[BoundTensor, ...]
-    needs: tuple[Capability, ...]
+    needs: tuple[Capability, ...]  # at most: a module may do without what follows from dtypes
 
     @property
     def dtype(self) -> DType:

@@ -61,12 +61,15 @@ TEST(CacheKeyTest, HoldsEverythingTheModuleDependsOn) {
   changed.needs = 1;
   add(changed, "text", "version 1");
   changed = variant;
+  changed.may_need = 1;
+  add(changed, "text", "version 1");
+  changed = variant;
   changed.workgroup = {2, 1, 1};
   add(changed, "text", "version 1");
   changed = variant;
   changed.portable = false;
   add(changed, "text", "version 1");
-  EXPECT_EQ(keys.size(), 9u);
+  EXPECT_EQ(keys.size(), 10u);
 
   // Where it stands in the spec, and its name, do not matter.
   changed = variant;
@@ -74,7 +77,7 @@ TEST(CacheKeyTest, HoldsEverythingTheModuleDependsOn) {
   changed.bindings[0].at = "a.yaml:9:1";
   changed.key = 77;
   add(changed, "text", "version 1");
-  EXPECT_EQ(keys.size(), 9u);
+  EXPECT_EQ(keys.size(), 10u);
 }
 
 TEST(CacheKeyTest, ToolVersionNamesToolsAndPasses) {

@@ -218,18 +218,27 @@ TEST_F(CheckTest, SharedMemoryBeyondWhatIsNeeded) {
 }
 
 TEST_F(CheckTest, CapabilitiesThatDiffer) {
-  GlslParts parts;
-  parts.extensions = "#extension GL_EXT_shader_16bit_storage : require\n";
-  parts.bindings =
-      "layout(set = 0, binding = 0, std430) readonly buffer x_block { float16_t x_data[]; };\n"
-      "layout(set = 0, binding = 1, std430) writeonly buffer y_block { float y_data[]; };\n";
-  parts.body = "y_data[i] = float(x_data[i]) * SCALE;";
+  const GlslParts parts = ScaledHalves();
   EXPECT_EQ(ErrorOf(parts),
             "op_specs/scale_f32_buffer.yaml:1:3: error: The spec needs nothing; the shader needs "
             "storage_buffer_16bit. Add to `needs`: storage_buffer_16bit.   (scale_f32_buffer)\n");
   EXPECT_THAT(ErrorOf({{"needs", {"storage_buffer_16bit", "shader_int8"}}}, parts),
               HasSubstr("The spec needs storage_buffer_16bit, shader_int8; the shader needs "
                         "storage_buffer_16bit. Remove from `needs`: shader_int8."));
+}
+
+TEST_F(CheckTest, NeedsThatFollowFromDtypesAreNotAskedFor) {
+  const nlohmann::json may_need = {{"may_need", {"storage_buffer_16bit"}}};
+  AddVariant("scale_f32_buffer", GlslParts{}.Text()).merge_patch(may_need);
+  const Result<CompileReport> report = Compile();
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  nlohmann::json written = may_need;
+  written["needs"] = {"shader_int8"};
+  EXPECT_THAT(ErrorOf(written), HasSubstr("The spec needs shader_int8; the shader needs nothing. "
+                                          "Remove from `needs`: shader_int8."));
+  EXPECT_THAT(ErrorOf({{"may_need", {"storage_buffer_8bit"}}}, ScaledHalves()),
+              HasSubstr("The spec needs nothing; the shader needs storage_buffer_16bit. Add to "
+                        "`needs`: storage_buffer_16bit."));
 }
 
 TEST_F(CheckTest, SubgroupOperationsImplyTheBasicOnes) {

@@ -8,6 +8,7 @@
 
 #include "compiler/file_io.h"
 #include "compiler/optimize.h"
+#include "runtime/pack/capability.h"
 #include "runtime/pack/shader_pack.h"
 #include "tests/compiler/fixture.h"
 #include "tests/value_of.h"
@@ -74,6 +75,22 @@ TEST_F(CompilerPackTest, SaysWhichKernelsDoNotLookAtTheirWorkgroup) {
   std::vector<int> any_lanes;
   for (const pack::VariantRow& row : pack.variants()) any_lanes.push_back(row.any_lanes);
   EXPECT_THAT(any_lanes, testing::ElementsAre(1, 1, 0, 0, 0, 0));
+}
+
+TEST_F(CompilerPackTest, NeedsThatFollowFromDtypesAreThoseOfTheModule) {
+  const nlohmann::json may_need = {"storage_buffer_8bit", "storage_buffer_16bit"};
+  AddVariant("v0", GlslParts{}.Text())["may_need"] = may_need;
+  AddVariant("v1", ScaledHalves().Text())["may_need"] = may_need;
+  const Result<CompileReport> report = Compile();
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const std::string bytes = PackBytes();
+  const std::vector<uint64_t> aligned = Aligned(bytes);
+  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
+  const pack::ShaderPack pack = ValueOf(pack::ShaderPack::Open(view, pack::PackCheck::kContent));
+  std::vector<uint64_t> needs;
+  for (const pack::VariantRow& row : pack.variants()) needs.push_back(row.needs);
+  EXPECT_THAT(needs, testing::ElementsAre(
+                         0, pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit)));
 }
 
 TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {

@@ -33,9 +33,19 @@ std::string GlslParts::Text() const {
          body + "\n}\n";
 }
 
+GlslParts ScaledHalves() {
+  GlslParts parts;
+  parts.extensions = "#extension GL_EXT_shader_16bit_storage : require\n";
+  parts.bindings =
+      "layout(set = 0, binding = 0, std430) readonly buffer x_block { float16_t x_data[]; };\n"
+      "layout(set = 0, binding = 1, std430) writeonly buffer y_block { float y_data[]; };\n";
+  parts.body = "y_data[i] = float(x_data[i]) * SCALE;";
+  return parts;
+}
+
 CompilerTest::CompilerTest()
     : folder_(NewFolder()),
-      manifest_({{"version", 2},
+      manifest_({{"version", 3},
                  {"library", "test"},
                  {"registry", "registry.bin"},
                  {"variants", nlohmann::json::array()}}) {
@@ -73,6 +83,7 @@ nlohmann::json& CompilerTest::AddVariant(const std::string& id, const std::strin
        {"constants", {{{"name", "SCALE"}, {"id", 3}, {"type", "float"}, {"at", at(8)}}}},
        {"workgroup", {64, 1, 1}},
        {"needs", nlohmann::json::array()},
+       {"may_need", nlohmann::json::array()},
        {"portable", true}});
   return variants.back();
 }

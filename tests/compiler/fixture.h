@@ -29,6 +29,9 @@ struct GlslParts {
   std::string Text() const;
 };
 
+// With an x of halves, which takes 16-bit storage.
+GlslParts ScaledHalves();
+
 // Owns a temporary folder, removed at the end.
 class CompilerTest : public testing::Test {
  protected:

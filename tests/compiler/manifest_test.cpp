@@ -61,12 +61,12 @@ TEST_F(ManifestTest, DeepNestingIsRefused) {
   const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
   const Result<Manifest> manifest = ParseManifest("{\"version\": " + deep + "}");
   ASSERT_FALSE(manifest.ok());
-  EXPECT_EQ(manifest.status().message(), "version is array, not an integer from 2 to 2.");
+  EXPECT_EQ(manifest.status().message(), "version is array, not an integer from 3 to 3.");
 }
 
 TEST_F(ManifestTest, NamesWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](json& m) { m["version"] = 1; }),
-            "version is 1, not an integer from 2 to 2.");
+            "version is 1, not an integer from 3 to 3.");
   EXPECT_EQ(ErrorAfter([](json& m) { m.erase("variants"); }), "variants is missing.");
   EXPECT_EQ(ErrorAfter([](json& m) { m["registry"] = "../ops"; }),
             "registry is '../ops', not a path below the manifest's folder.");
@@ -92,6 +92,8 @@ TEST_F(ManifestTest, NamesWhatIsWrong) {
             "vulkan1.3.");
   EXPECT_THAT(VariantError([](json& v) { v["needs"] = {"fp16"}; }),
               HasSubstr("variants[1].needs[0] is \"fp16\", not one of: storage_buffer_16bit, "));
+  EXPECT_THAT(VariantError([](json& v) { v["may_need"] = {"fp16"}; }),
+              HasSubstr("variants[1].may_need[0] is \"fp16\", not one of: "));
   EXPECT_EQ(VariantError([](json& v) { v["portable"] = 1; }),
             "variants[1].portable is not true or false.");
   EXPECT_THAT(
