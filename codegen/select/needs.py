@@ -52,7 +52,10 @@ class Fit:
         return fits and not self.variant.needs and self.variant.kernel.portable
 
     def precludes(self, later: Fit) -> bool:
-        """Whether every device that can take `later`, which it ranks lower, takes this one."""
+        """Whether every device that can take `later`, which it ranks lower, takes this one.
+
+        Needs that follow from dtypes count as both modules', although one may do without.
+        """
         mine, other = self.variant, later.variant
         return (
             mine.kernel is not other.kernel

@@ -10,13 +10,13 @@ float combine(TYPE a, float b) {
   return a + b * alpha;
 }
 
+vec4 four(vec4 a, vec4 b) {
+  vec4 y;
+  for (int lane = 0; lane < 4; lane++) y[lane] = combine(a[lane], b[lane]);  // a loop: a quarter of the module
+  return FINISH(y);
+}
+
 
 void main() {
   int i = flat_index();
-  if (4 * i >= n) return;
-  vec4 a = a_fours(i);
-  vec4 b = b_fours(i);
-  vec4 y;
-  for (int lane = 0; lane < 4; lane++) y[lane] = combine(a[lane], b[lane]);  // a loop: a quarter of the module
-  y_put4(i, FINISH(y));
 }

@@ -10,6 +10,12 @@ int combine(TYPE a, int b) {
   return a + b * alpha;
 }
 
+ivec4 four(ivec4 a, ivec4 b) {
+  ivec4 y;
+  for (int lane = 0; lane < 4; lane++) y[lane] = combine(a[lane], b[lane]);  // a loop: a quarter of the module
+  return FINISH(y);
+}
+
 
 void main() {
   int i = flat_index();

@@ -34,24 +34,27 @@ vec4 apply(int step, vec4 v, vec4 b, vec4 c, vec4 d) {
   return v;
 }
 
-void main() {
-  int i = flat_index();
-  ivec4 sizes = IVEC4(y_sizes);
-  if (i >= texel_count(sizes)) return;
-  ivec4 nchw = texel_nchw(i, sizes);
-  ivec3 place = texel_place(nchw, sizes);
-  vec4 v = x_texel(place);
-  vec4 b = vec4(0.0);
-  if (B_READ != 0) b = b_lanes(nchw, sizes.y);
-  vec4 c = vec4(0.0);
-  if (C_READ != 0) c = c_lanes(nchw, sizes.y);
-  vec4 d = vec4(0.0);
-  if (D_READ != 0) d = d_lanes(nchw, sizes.y);
+vec4 four(vec4 v, vec4 b, vec4 c, vec4 d) {
   v = apply(STEP_0, v, b, c, d);
   v = apply(STEP_1, v, b, c, d);
   v = apply(STEP_2, v, b, c, d);
   v = apply(STEP_3, v, b, c, d);
   v = apply(STEP_4, v, b, c, d);
   v = apply(STEP_5, v, b, c, d);
-  y_put_texel(place, v, sizes.y - nchw.y);
+  return v;
+}
+
+void main() {
+  int i = flat_index();
+  ivec4 sizes = IVEC4(y_sizes);
+  if (i >= texel_count(sizes)) return;
+  ivec4 nchw = texel_nchw(i, sizes);
+  ivec3 place = texel_place(nchw, sizes);
+  vec4 b = vec4(0.0);
+  if (B_READ != 0) b = b_lanes(nchw, sizes.y);
+  vec4 c = vec4(0.0);
+  if (C_READ != 0) c = c_lanes(nchw, sizes.y);
+  vec4 d = vec4(0.0);
+  if (D_READ != 0) d = d_lanes(nchw, sizes.y);
+  y_put_texel(place, four(x_texel(place), b, c, d), sizes.y - nchw.y);
 }

@@ -34,21 +34,16 @@ vec4 apply(int step, vec4 v, vec4 b, vec4 c, vec4 d) {
   return v;
 }
 
-void main() {
-  int i = flat_index();
-  if (4 * i >= n) return;
-  vec4 v = x_at4(i);
-  vec4 b = vec4(0.0);
-  if (B_READ != 0) b = b_fours(i);
-  vec4 c = vec4(0.0);
-  if (C_READ != 0) c = c_fours(i);
-  vec4 d = vec4(0.0);
-  if (D_READ != 0) d = d_fours(i);
+vec4 four(vec4 v, vec4 b, vec4 c, vec4 d) {
   v = apply(STEP_0, v, b, c, d);
   v = apply(STEP_1, v, b, c, d);
   v = apply(STEP_2, v, b, c, d);
   v = apply(STEP_3, v, b, c, d);
   v = apply(STEP_4, v, b, c, d);
   v = apply(STEP_5, v, b, c, d);
-  y_put4(i, v);
+  return v;
+}
+
+void main() {
+  int i = flat_index();
 }
