@@ -256,8 +256,8 @@ void Checker::CheckNeeds() {
   const uint64_t missing = needed & ~allowed & ~kSharedMemory;
   const uint64_t unused = variant_.needs & ~WithImpliedNeeds(needed);
   if ((missing | unused) == 0) return;
-  std::string message = "The spec needs " + NeedNames(NeedsOf(variant_, optimized_)) + "; the shader needs " +
-                        NeedNames(needed) + ".";
+  std::string message = "The spec needs " + NeedNames(NeedsOf(variant_, optimized_)) +
+                        "; the shader needs " + NeedNames(needed) + ".";
   if (missing != 0) message += " Add to `needs`: " + NeedNames(missing) + ".";
   if (unused != 0) message += " Remove from `needs`: " + NeedNames(unused) + ".";
   Fail(variant_.at, std::move(message));

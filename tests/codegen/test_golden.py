@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
 UPDATE = os.environ.get("UPDATE_GOLDENS") == "1"
 # Variants whose library part is kept: every kind of buffer and image, activations, direct sums.
-LIBRARY = ("to_copy_f16_buffer_b8_texture3d", "add_f16_buffer", "add_f32_texture3d", "add_f32_texture2d",
-           "conv2d_direct_f32_buffer", "conv2d_subgroup_f32_buffer")  # fmt: skip
+LIBRARY = ("to_copy_f16_buffer_b8_texture3d", "add_f16_buffer", "add_f32_texture3d",
+           "add_f32_texture2d", "conv2d_direct_f32_buffer",
+           "conv2d_subgroup_f32_buffer")  # fmt: skip
 
 
 @cache

@@ -89,8 +89,8 @@ TEST_F(CompilerPackTest, NeedsThatFollowFromDtypesAreThoseOfTheModule) {
   const pack::ShaderPack pack = ValueOf(pack::ShaderPack::Open(view, pack::PackCheck::kContent));
   std::vector<uint64_t> needs;
   for (const pack::VariantRow& row : pack.variants()) needs.push_back(row.needs);
-  EXPECT_THAT(needs, testing::ElementsAre(
-                         0, pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit)));
+  EXPECT_THAT(needs,
+              testing::ElementsAre(0, pack::CapabilityBit(pack::Capability::kStorageBuffer16Bit)));
 }
 
 TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
