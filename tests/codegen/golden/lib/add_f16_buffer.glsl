@@ -74,6 +74,14 @@ ivec3 texel_place(ivec4 nchw, ivec4 sizes) {
   return ivec3(nchw.w, nchw.z, nchw.x * blocks_of(sizes.y) + nchw.y / 4);
 }
 
+// Image stores and packHalf2x16() may cut a half's bits off (AMD's drivers do); this rounds to nearest even beforehand, as stores to buffers
+// do, what is of a normal half's size. NaN is seen in its bits: where halves were just read, LLVM would compare those, one by one.
+vec4 round_to_half(vec4 value) {
+  uvec4 bits = floatBitsToUint(value);
+  uvec4 rounded = (bits + 0xfffu + ((bits >> 13u) & 1u)) & 0xffffe000u;
+  uvec4 beyond = (bits & 0x7fffffffu) - 0x38800000u;
+  return uintBitsToFloat(mix(rounded, bits, greaterThan(beyond, uvec4(0x7f800000u - 0x38800000u))));
+}
 layout(set = 0, binding = 0, std430) readonly buffer a_block { uvec4 a_data[]; };
 struct a_Eight { uvec4 halves; };
 a_Eight a_load8(int i) { return a_Eight(a_data[i]); }
@@ -354,5 +362,5 @@ void b_spread8(int i, out vec4 low, out vec4 high) {
   a_spread8(i, a[0], a[1]);
   vec4 b[2];
   b_spread8(i, b[0], b[1]);
-  for (int part = 0; part < 2; part++) y[part] = four(a[part], b[part]);
+  for (int part = 0; part < 2; part++) y[part] = round_to_half(four(a[part], b[part]));
   y_put8(i, y[0], y[1]);
