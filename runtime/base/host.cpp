@@ -1,5 +1,10 @@
 #include "runtime/base/host.h"
 
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <utility>
+
 #include "runtime/base/parallel_for.h"
 
 namespace spirloom {
@@ -8,14 +13,28 @@ void Host::Say(LogLevel level, std::initializer_list<TextPiece> message) const {
   if (log) log(level, Concat(message));
 }
 
-void Host::ParallelFor(size_t count, const std::function<void(size_t)>& work) const {
-  if (!parallel_for) {
-    spirloom::ParallelFor(count, threads, [&](size_t i, size_t /*thread*/) { work(i); });
-    return;
-  }
+Status Host::ParallelFor(size_t count, const std::function<Status(size_t)>& work,
+                         size_t most_threads) const {
+  if (count == 1) return work(0);
+  std::mutex mutex;
+  Status first;
   FirstException exception;  // none of ours passes through the application
-  parallel_for(count, [&](size_t i) { exception.Try([&] { work(i); }); });
+  const auto call = [&](size_t i) {
+    exception.Try([&] {
+      Status status = work(i);
+      const std::scoped_lock lock(mutex);
+      if (first.ok()) first = std::move(status);
+    });
+  };
+  if (parallel_for) {
+    parallel_for(count, std::ref(call));
+  } else {
+    const size_t wanted = threads == 0 ? std::thread::hardware_concurrency() : threads;
+    spirloom::ParallelFor(count, std::min(wanted, most_threads),
+                          [&](size_t i, size_t /*thread*/) { call(i); });
+  }
   exception.Rethrow();
+  return first;
 }
 
 }  // namespace spirloom

@@ -9,6 +9,7 @@
 
 #include "runtime/base/text.h"
 #include "spirloom/log.h"
+#include "spirloom/status.h"
 
 namespace spirloom {
 
@@ -22,8 +23,10 @@ struct Host {
   // Passes on a message, e.g. Say(LogLevel::kInfo, {"The device is '", name, "'."}); makes none
   // when nobody listens. Thread-safe.
   void Say(LogLevel level, std::initializer_list<TextPiece> message) const;
-  // Calls work(i) for each i < count, on threads of the application's or of our own.
-  void ParallelFor(size_t count, const std::function<void(size_t)>& work) const;
+  // Calls work(i) for each i < count, on threads of the application's or on up to `most_threads` of
+  // our own; on the caller's if count is 1. Returns the first failure, when all are done.
+  Status ParallelFor(size_t count, const std::function<Status(size_t)>& work,
+                     size_t most_threads = SIZE_MAX) const;
 };
 
 }  // namespace spirloom

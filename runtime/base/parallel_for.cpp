@@ -5,19 +5,14 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace spirloom {
 
-bool FirstException::Try(const std::function<void()>& work) noexcept {
-  try {
-    work();
-    return true;
-  } catch (...) {
-    const std::scoped_lock lock(mutex_);
-    if (first_ == nullptr) first_ = std::current_exception();
-    return false;
-  }
+void FirstException::Keep(std::exception_ptr exception) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (first_ == nullptr) first_ = std::move(exception);
 }
 
 void FirstException::Rethrow() const {
@@ -34,15 +29,14 @@ void ParallelFor(size_t count, size_t threads, const std::function<void(size_t, 
     if (!done) next = count;
   };
   if (threads == 0) threads = std::thread::hardware_concurrency();
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      for (size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(run, i);
-    } catch (const std::system_error&) {  // no more threads: those there are do the work
-    } catch (const std::bad_alloc&) {     // no memory for them
-    }
-    run(/*thread=*/0);
+  std::vector<std::thread> helpers;
+  try {
+    for (size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(run, i);
+  } catch (const std::system_error&) {  // no more threads: those there are do the work
+  } catch (const std::bad_alloc&) {     // no memory for them
   }
+  run(/*thread=*/0);
+  for (std::thread& helper : helpers) helper.join();
   exception.Rethrow();
 }
 

@@ -13,10 +13,21 @@ namespace spirloom {
 class FirstException {
  public:
   // Calls `work`; whether that threw nothing. Thread-safe.
-  bool Try(const std::function<void()>& work) noexcept;
+  template <typename Work>
+  bool Try(const Work& work) noexcept {
+    try {
+      work();
+      return true;
+    } catch (...) {
+      Keep(std::current_exception());
+      return false;
+    }
+  }
   void Rethrow() const;
 
  private:
+  void Keep(std::exception_ptr exception) noexcept;
+
   std::mutex mutex_;
   std::exception_ptr first_;
 };

@@ -102,9 +102,10 @@ Result<std::vector<ComputePipeline>> CreatePipelines(const Device& device, Layou
                                                      VkPipelineCache cache,
                                                      std::span<const PipelineDesc> descs) {
   std::vector<std::optional<Result<ComputePipeline>>> results(descs.size());
-  device.host().ParallelFor(descs.size(), [&](size_t i) {
+  SPIRLOOM_TRY(device.host().ParallelFor(descs.size(), [&](size_t i) {
     results[i].emplace(ComputePipeline::Create(device, layouts, cache, descs[i]));
-  });
+    return Status();  // what they return is looked at in order
+  }));
   std::vector<ComputePipeline> pipelines;
   pipelines.reserve(descs.size());
   for (size_t i = 0; i < descs.size(); ++i) {

@@ -58,7 +58,8 @@ TEST_F(AllocationFaultsTest, CreatingARuntime) {
 
 TEST_F(AllocationFaultsTest, UsingAModel) {
   for (const Use& use :
-       {Use{.name = "buffers"}, Use{.name = "textures", .storage = Storage::kTexture3D}}) {
+       {Use{.name = "buffers"}, Use{.name = "textures", .storage = Storage::kTexture3D},
+        Use{.name = "staged", .staged = true}}) {
     const Result<Runtime> runtime = MakeRuntime();
     ASSERT_TRUE(runtime.ok());
     const auto expected = UseModel(*runtime, use);

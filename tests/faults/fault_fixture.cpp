@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/base/guarded.h"
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/model_state.h"
 #include "runtime/graph/model/states.h"
@@ -100,8 +101,9 @@ Result<std::vector<float>> UseStaged(const Runtime& runtime, const ModelOptions&
   const std::vector<std::byte> file = GraphFile();
   SPIRLOOM_TRY_ASSIGN(graph::Graph parsed, graph::ParseGraph(file));
   const auto graph = std::make_shared<const graph::Graph>(std::move(parsed));
-  SPIRLOOM_TRY_ASSIGN(auto state, internal::BuildModel(runtime.state(), *graph, options,
-                                                       internal::HostAccess::kStaged));
+  SPIRLOOM_TRY_ASSIGN(
+      auto state, internal::BuildModel(runtime.state(), *graph, options,
+                                       internal::HostAccess{.direct = false, .piece_bytes = 64}));
   state->graph = graph;
   std::vector<float> all;
   for (const int64_t batch : {kMaxBatch, int64_t{2}}) {
@@ -147,7 +149,9 @@ Result<std::vector<float>> UseModel(const Runtime& runtime, const Use& use) {
   options.storage = use.storage;
   options.profile = true;
   if (use.tune) options.tune = MeasuredKernels();
-  if (use.staged) return UseStaged(runtime, options);
+  if (use.staged) {  // past the public calls, which are guarded each
+    return Guarded([&] { return UseStaged(runtime, options); });
+  }
   SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, GraphFile(), options));
   std::vector<float> all;
   for (const int64_t batch : {kMaxBatch, int64_t{2}}) SPIRLOOM_TRY(UseSize(model, batch, all));

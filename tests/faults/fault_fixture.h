@@ -20,7 +20,7 @@ bool TryAll();
 struct Use {
   std::string name;
   Storage storage = Storage::kBuffer;
-  bool staged = false;  // as on a device whose memory the host cannot map
+  bool staged = false;  // as on a device whose memory the host cannot map; x in two pieces
   bool tune = false;
 };
 

@@ -200,6 +200,48 @@ TEST_F(GuestTest, BindsBesideStagingBuffers) {
   EXPECT_THAT(y, ElementsAre(7, 9, 11, 7, 9, 11));
 }
 
+// A bound tensor is one copy beside the pieces of others. Semaphores are around all submissions.
+TEST_F(GuestTest, BindsBesidePieces) {
+  Result<Runtime> runtime = MakeRuntime(app().Adoptable());
+  ASSERT_TRUE(runtime.ok());
+  graph::FileGraph file;
+  const uint32_t x = AddInput(file, "x", {100});
+  const uint32_t z = AddInput(file, "z", {100});
+  file.outputs = {AddNode(file, "aten.add.Tensor", AddArgs(x, z), {100}), x};
+  const std::vector<std::byte> bytes = file.Write();
+  auto graph = graph::ParseGraph(bytes);
+  ASSERT_TRUE(graph.ok());
+  const internal::HostAccess access{.direct = false, .piece_bytes = 64};
+  auto state = internal::BuildModel(runtime->state(), *graph, {}, access);
+  ASSERT_TRUE(state.ok()) << state.status().message();
+  const HostBuffer input = app().MakeBuffer(400);
+  const Floats fives(100, 5), ones(100, 1);
+  std::ranges::copy(fives, input.floats());
+  ASSERT_TRUE(
+      internal::BindBuffer(**state, internal::Side::kInputs, 0, {input.buffer, 0, 400}).ok());
+  Floats sum(100), copy(100);
+  const std::array outputs{std::as_writable_bytes(std::span(sum)),
+                           std::as_writable_bytes(std::span(copy))};
+  const std::array<std::span<const std::byte>, 2> inputs{{{}, std::as_bytes(std::span(ones))}};
+  ASSERT_TRUE(internal::RunModel(**state, inputs, outputs).ok());
+  EXPECT_EQ((*state)->current().copies_in.pieces, 7U);
+  EXPECT_EQ((*state)->current().copies_out.pieces, 14U);
+  EXPECT_EQ(sum, Floats(100, 6));
+  EXPECT_EQ(copy, fives);
+
+  const VkSemaphore semaphore = app().MakeTimeline();
+  const HostBuffer sevens = app().MakeBuffer(400);
+  std::fill_n(sevens.floats(), 100, 7.0f);
+  const std::array wait{SemaphorePoint{semaphore, 1}};
+  const std::array signal{SemaphorePoint{semaphore, 2}};
+  app().Copy(sevens, 0, input, 0, 400, {}, wait[0]);
+  ASSERT_TRUE(internal::SubmitRun(**state, SubmitOptions{wait, signal}).ok());
+  app().WaitFor(semaphore, 2);
+  ASSERT_TRUE(internal::FinishRun(**state, 2, outputs).ok());
+  EXPECT_EQ(sum, Floats(100, 8));
+  EXPECT_EQ(copy, Floats(100, 7));
+}
+
 TEST_F(GuestTest, RefusesABindingThatIsTooSmall) {
   Result<Runtime> runtime = MakeRuntime(app().Adoptable());
   ASSERT_TRUE(runtime.ok());

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/graph/model/host_interface.h"
+#include "runtime/graph/model/host_copies.h"
 
 namespace spirloom::internal {
 namespace {

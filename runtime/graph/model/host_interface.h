@@ -13,13 +13,6 @@ namespace spirloom::internal {
 // host's side of `recording`.
 Status AllocateInterface(const graph::Plan& plan, ModelState& state, Recording& recording);
 
-// Records anew, if the bindings have changed since, the copies before and after the dispatches of
-// the current recording: between tensors and staging buffers or what they are bound to. Fails with
-// kInvalidArgument for a binding that is smaller than its tensor.
-Status UpdateCopies(ModelState& state);
-// The same for a recording in the making; while anything is bound, that is left to the next run.
-Status MakeCopies(const ModelState& state, Recording& recording);
-
 }  // namespace spirloom::internal
 
 #endif  // SPIRLOOM_RUNTIME_GRAPH_MODEL_HOST_INTERFACE_H_

@@ -70,7 +70,6 @@ Result<std::unique_ptr<ModelState>> BuildModel(std::shared_ptr<RuntimeState> run
   state->state_set =
       shares == nullptr || options.own_states ? state->parts->state_sets++ : shares->state_set;
   const vulkan::Device& device = *state->runtime->device;
-  SPIRLOOM_TRY_ASSIGN(state->fence, vulkan::Fence::Create(device));
   SPIRLOOM_TRY_ASSIGN(state->dummy,
                       vulkan::Buffer::Create(device, /*size=*/256, vulkan::MemoryUse::kDevice));
   for (const graph::Symbol& symbol : graph.symbols) {

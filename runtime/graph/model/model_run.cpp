@@ -1,12 +1,13 @@
 // A run of a loaded model.
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <string>
 
 #include "runtime/base/error.h"
-#include "runtime/graph/model/host_interface.h"
+#include "runtime/base/guarded.h"
+#include "runtime/graph/model/host_copies.h"
 #include "runtime/graph/model/model_state.h"
+#include "runtime/graph/model/submission.h"
 
 namespace spirloom::internal {
 namespace {
@@ -51,20 +52,18 @@ Status CheckOutputs(const ModelState& state, std::span<const std::span<std::byte
   return Status();
 }
 
-void CopyInputs(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].empty()) continue;
-    assert(inputs[i].size() == state.current().inputs[i].size);
-    std::memcpy(state.current().inputs[i].data, inputs[i].data(), inputs[i].size());
-  }
+VkSubmitInfo NoSemaphores() {
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  return info;
 }
 
-void CopyOutputs(const ModelState& state, std::span<const std::span<std::byte>> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty()) continue;
-    assert(outputs[i].size() == state.current().outputs[i].size);
-    std::memcpy(outputs[i].data(), state.current().outputs[i].data, outputs[i].size());
-  }
+Status Complete(ModelState& state, Submission& submission, const VkSubmitInfo& info, size_t steps) {
+  SPIRLOOM_TRY(submission.AddRun(info, steps));
+  ++state.submitted;
+  ++state.parts->in_flight;
+  state.ran = state.current().id;
+  return Status();
 }
 
 }  // namespace
@@ -78,11 +77,7 @@ Status CheckIdle(const ModelState& state) {
                 "model twice."});
 }
 
-Status SubmitRun(ModelState& state) {
-  VkSubmitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  return SubmitRun(state, info);
-}
+Status SubmitRun(ModelState& state) { return SubmitRun(state, NoSemaphores()); }
 
 Status SubmitSteps(ModelState& state, size_t steps) {
   constexpr size_t kMost = 65536;
@@ -94,35 +89,24 @@ Status SubmitSteps(ModelState& state, size_t steps) {
     return Error(StatusCode::kInvalidArgument,
                  {"The model has no states, so ", steps, " steps would all do the same."});
   }
-  VkSubmitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  return SubmitRun(state, info, steps);
+  return SubmitRun(state, NoSemaphores(), steps);
 }
 
 Status SubmitRun(ModelState& state, VkSubmitInfo info, size_t steps) {
   SPIRLOOM_TRY(CheckIdle(state));
   SPIRLOOM_TRY(UpdateCopies(state));
-  const Recording& recording = state.current();
-  std::vector<VkCommandBuffer>& commands = state.steps;
-  commands.clear();
-  if (recording.copies_in) commands.push_back(recording.copies_in->handle());
-  if (recording.commands) commands.insert(commands.end(), steps, recording.commands->handle());
-  if (recording.copies_out) commands.push_back(recording.copies_out->handle());
-  info.commandBufferCount = static_cast<uint32_t>(commands.size());
-  info.pCommandBuffers = commands.data();
-  SPIRLOOM_TRY(state.fence->Reset());
-  SPIRLOOM_TRY(state.runtime->device->Submit(info, state.fence->handle()));
-  ++state.submitted;
-  ++state.parts->in_flight;
-  state.ran = state.current().id;
-  return Status();
+  Submission submission(state);
+  submission.AddInputs();
+  return Complete(state, submission, info, steps);
 }
 
 Status SubmitRun(ModelState& state, std::span<const std::span<const std::byte>> inputs) {
   SPIRLOOM_TRY(CheckIdle(state));
   SPIRLOOM_TRY(CheckInputs(state, inputs));
-  CopyInputs(state, inputs);
-  return SubmitRun(state);
+  SPIRLOOM_TRY(UpdateCopies(state));
+  Submission submission(state);
+  SPIRLOOM_TRY(submission.AddInputs(inputs));
+  return Complete(state, submission, NoSemaphores(), /*steps=*/1);
 }
 
 Status FinishRun(ModelState& state, uint64_t run) {
@@ -131,7 +115,7 @@ Status FinishRun(ModelState& state, uint64_t run) {
     state.finished = state.submitted;
     --state.parts->in_flight;
     state.last_run = Status::OutOfMemory();  // unless there is memory for what comes next
-    state.last_run = state.fence->Wait();
+    state.last_run = state.last_fence().Wait();
   }
   return run == state.finished ? state.last_run : Status();
 }
@@ -147,9 +131,10 @@ Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std:
                   " are gone: the model has other sizes now. Take them before Resize()."});
   }
   SPIRLOOM_TRY(CheckOutputs(state, outputs));
+  if (run == state.finished) SPIRLOOM_TRY(FinishRun(state, run));  // how it ended
+  Status taken = Guarded([&] { return TakeOutputs(state, outputs); });
   SPIRLOOM_TRY(FinishRun(state, run));
-  CopyOutputs(state, outputs);
-  return Status();
+  return taken;
 }
 
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,

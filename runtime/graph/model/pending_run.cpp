@@ -28,7 +28,7 @@ PendingRun::~PendingRun() {
 Result<bool> PendingRun::IsDone() const {
   return Guarded([&]() -> Result<bool> {
     if (run_ <= state_->finished) return true;
-    return state_->fence->IsSignalled();
+    return state_->last_fence().IsSignalled();
   });
 }
 
@@ -36,7 +36,7 @@ Result<bool> PendingRun::WaitFor(std::chrono::nanoseconds timeout) {
   return Guarded([&]() -> Result<bool> {
     if (run_ > state_->finished) {
       const auto limit = static_cast<uint64_t>(std::max<int64_t>(timeout.count(), 0));
-      SPIRLOOM_TRY_ASSIGN(const bool ended, state_->fence->WaitFor(limit));
+      SPIRLOOM_TRY_ASSIGN(const bool ended, state_->last_fence().WaitFor(limit));
       if (!ended) return false;
     }
     SPIRLOOM_TRY(Wait());

@@ -6,6 +6,7 @@
 
 #include "runtime/graph/constants/weight_init.h"
 #include "runtime/graph/file/specialize.h"
+#include "runtime/graph/model/host_copies.h"
 #include "runtime/graph/model/host_interface.h"
 #include "runtime/graph/model/model_state.h"
 #include "runtime/graph/model/tuner.h"

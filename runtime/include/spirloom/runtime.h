@@ -83,9 +83,12 @@ struct RuntimeOptions {
   bool validation = false;
   // Gets messages; silent when empty.
   LogCallback log = {};
-  // How many threads loading a model may use, the caller's included; 0: one for each core.
+  // How many threads loading a model may use, the caller's included; 0: one for each core. A run
+  // uses up to four of them to copy inputs, or outputs, of 2 MiB and more to or from a device with
+  // memory of its own.
   size_t threads = 0;
-  // Does that work instead of threads of our own; `threads` then means nothing.
+  // Does that work instead of threads of our own, called by whichever thread loads or runs;
+  // `threads` then means nothing.
   ParallelForCallback parallel_for = {};
   // Passed to every Vulkan call that takes one. Copied; its pUserData outlives the runtime and its
   // models. Null: the driver's own.

@@ -305,10 +305,12 @@ typedef struct spirloom_runtime_options {
   // once, also from inside Vulkan: it must not call into Spirloom or Vulkan.
   void (*log)(spirloom_log_level level, const char* message, void* data);
   void* log_data;
-  // How many threads loading a model may use, the caller's included. 0: one for each core.
+  // How many threads loading a model may use, the caller's included. 0: one for each core. A run
+  // uses up to four of them to copy inputs, or outputs, of 2 MiB and more to or from a device with
+  // memory of its own.
   size_t threads;
   // Calls work(i, work_data) for each i < count, on threads of the application's, and returns when
-  // all is done; `threads` then means nothing.
+  // all is done; by whichever thread loads or runs. `threads` then means nothing.
   void (*parallel_for)(size_t count, spirloom_work work, void* work_data, void* data);
   void* parallel_for_data;
   // Passed to every Vulkan call that takes one. Copied; its pUserData must stay like a callback's

@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <set>
 #include <thread>
 
+#include "runtime/base/error.h"
 #include "runtime/base/host.h"
 #include "runtime/session/runtime_state.h"
 #include "runtime/vulkan/buffer.h"
@@ -157,15 +159,29 @@ TEST_F(RuntimeTest, WorkGoesToTheApplicationsThreads) {
                        }});
   ASSERT_TRUE(runtime.ok());
   std::vector<size_t> order;
-  runtime->state()->device->host().ParallelFor(3, [&](size_t i) { order.push_back(i); });
+  const auto work = [&](size_t i) -> Status {
+    order.push_back(i);
+    if (i == 2) return Status();
+    return Error(StatusCode::kInternal, {"Number ", i, " fails."});
+  };
+  const Host& host = runtime->state()->device->host();
+  EXPECT_EQ(host.ParallelFor(3, work).message(), "Number 1 fails.");
   EXPECT_EQ(calls, 1);
   EXPECT_THAT(order, ::testing::ElementsAre(2, 1, 0));
+  EXPECT_FALSE(host.ParallelFor(1, work).ok());
+  EXPECT_EQ(calls, 1) << "one is the caller's";
 }
 
 TEST(Host, KeepsToTheNumberOfThreads) {
-  const Host one{.threads = 1};
+  std::mutex mutex;
   std::set<std::thread::id> threads;
-  one.ParallelFor(64, [&](size_t) { threads.insert(std::this_thread::get_id()); });
+  const auto work = [&](size_t) {
+    const std::scoped_lock lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    return Status();
+  };
+  EXPECT_TRUE(Host{.threads = 1}.ParallelFor(64, work).ok());
+  EXPECT_TRUE(Host{.threads = 8}.ParallelFor(64, work, /*most_threads=*/1).ok());
   EXPECT_THAT(threads, ::testing::ElementsAre(std::this_thread::get_id()));
 }
 

@@ -1,0 +1,165 @@
+#include "runtime/graph/model/host_copies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/align.h"
+#include "runtime/base/error.h"
+
+namespace spirloom::internal {
+namespace {
+
+constexpr VkPipelineStageFlags kWork =
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kAll = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+
+// Of one side of a model. Larger tensors have larger pieces: four for each thread that copies them
+// are enough for all to end at about the same time, and for the device to begin early.
+constexpr uint64_t kMostPieces = 4 * kCopyThreads;
+
+void Synchronize(vulkan::CommandBuffer& commands, VkPipelineStageFlags from, VkAccessFlags writes,
+                 VkPipelineStageFlags to, VkAccessFlags accesses) {
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = writes;
+  barrier.dstAccessMask = accesses;
+  commands.Barrier(from, to, {&barrier, 1}, /*buffers=*/{}, /*images=*/{});
+}
+
+// One side of a model: its tensors, what they are bound to, and the staging buffer or null.
+struct Interface {
+  bool is_input;
+  const std::vector<HostTensor>& tensors;
+  const std::vector<TensorInfo>& infos;
+  const std::vector<Binding>& bindings;
+  const vulkan::Buffer* staging;
+
+  const Binding* BindingOf(size_t i) const {
+    return i < bindings.size() && bindings[i].buffer != VK_NULL_HANDLE ? &bindings[i] : nullptr;
+  }
+  bool NeedsCopies() const {
+    return staging != nullptr || std::ranges::any_of(bindings, [](const Binding& b) {
+             return b.buffer != VK_NULL_HANDLE;
+           });
+  }
+};
+
+Status CheckBindings(const Interface& side) {
+  for (size_t i = 0; i < side.tensors.size(); ++i) {
+    const Binding* binding = side.BindingOf(i);
+    if (binding == nullptr || binding->size >= side.tensors[i].size) continue;
+    return Error(StatusCode::kInvalidArgument,
+                 {"The memory (", binding->size, " bytes) that ", graph::Quote(side.infos[i].name),
+                  " is bound to is smaller than the tensor (", side.tensors[i].size, " bytes)."});
+  }
+  return Status();
+}
+
+// The tensors cut into pieces of the same size, at least `least_bytes` or all there is. The host
+// has nothing to copy of what is bound, which is not cut.
+Copies Cut(const Interface& side, uint64_t least_bytes) {
+  uint64_t total = 0;
+  for (size_t i = 0; i < side.tensors.size(); ++i) {
+    if (side.BindingOf(i) == nullptr) total += AlignUp(side.tensors[i].size, kHostAlignment);
+  }
+  const uint64_t count = std::clamp<uint64_t>(total / least_bytes, 1, kMostPieces);
+  const uint64_t piece_bytes = AlignUp((total + count - 1) / count, kHostAlignment);
+  Copies copies;
+  copies.pieces = 1;
+  uint64_t room = piece_bytes;
+  for (size_t i = 0; i < side.tensors.size(); ++i) {
+    const uint64_t size = side.tensors[i].size;
+    if (side.BindingOf(i) != nullptr) {
+      copies.parts.push_back({copies.pieces - 1, i, 0, size});
+      continue;
+    }
+    for (uint64_t offset = 0; offset < size;) {
+      if (room == 0) {
+        ++copies.pieces;
+        room = piece_bytes;
+      }
+      const uint64_t part = std::min(size - offset, room);
+      copies.parts.push_back({copies.pieces - 1, i, offset, part});
+      offset += part;
+      room -= std::min(room, AlignUp(part, kHostAlignment));
+    }
+  }
+  return copies;
+}
+
+// Adds the copy of `part`, if it has a place beside the model that it is copied from or to.
+void AddCopy(vulkan::CommandBuffer& commands, const Interface& side, const Part& part) {
+  const HostTensor& tensor = side.tensors[part.tensor];
+  const Binding* binding = side.BindingOf(part.tensor);
+  if (part.size == 0 || (binding == nullptr && side.staging == nullptr)) return;
+  VkBuffer beside = binding == nullptr ? side.staging->handle() : binding->buffer;
+  const uint64_t place = (binding == nullptr ? tensor.staged_offset : binding->offset);
+  if (side.is_input) {
+    commands.CopyBuffer(beside, place + part.offset, tensor.buffer, tensor.offset + part.offset,
+                        part.size);
+  } else {
+    commands.CopyBuffer(tensor.buffer, tensor.offset + part.offset, beside, place + part.offset,
+                        part.size);
+  }
+}
+
+// Work that the application gave to the queue earlier has written what is bound, and later work may
+// read it.
+Result<vulkan::CommandBuffer> RecordPiece(const vulkan::Device& device, const Interface& side,
+                                          const Copies& copies, size_t piece) {
+  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
+  SPIRLOOM_TRY(commands.Begin());
+  Synchronize(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+              VK_PIPELINE_STAGE_TRANSFER_BIT, kAll);
+  for (const Part& part : copies.parts) {
+    if (part.piece == piece) AddCopy(commands, side, part);
+  }
+  Synchronize(
+      commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+      side.is_input ? kWork : VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+      side.is_input ? kAll : kAll | VK_ACCESS_HOST_READ_BIT);
+  SPIRLOOM_TRY(commands.End());
+  return commands;
+}
+
+Status RecordSide(const vulkan::Device& device, const Interface& side, uint64_t least_bytes,
+                  Copies& copies) {
+  SPIRLOOM_TRY(CheckBindings(side));
+  copies = Cut(side, least_bytes);
+  for (size_t piece = 0; side.NeedsCopies() && piece < copies.pieces; ++piece) {
+    SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, RecordPiece(device, side, copies, piece));
+    copies.commands.push_back(std::move(commands));
+  }
+  return Status();
+}
+
+Status RecordCopies(ModelState& state, Recording& recording) {
+  const vulkan::Device& device = *state.runtime->device;
+  const Interface inputs{true, recording.inputs, recording.input_infos, state.input_bindings,
+                         recording.staged_inputs.get()};
+  const Interface outputs{false, recording.outputs, recording.output_infos, state.output_bindings,
+                          recording.staged_outputs.get()};
+  SPIRLOOM_TRY(RecordSide(device, inputs, state.access.piece_bytes, recording.copies_in));
+  SPIRLOOM_TRY(RecordSide(device, outputs, state.access.piece_bytes, recording.copies_out));
+  while (state.fences.size() < recording.copies_out.pieces) {
+    SPIRLOOM_TRY_ASSIGN(vulkan::Fence fence, vulkan::Fence::Create(device));
+    state.fences.push_back(std::move(fence));
+  }
+  recording.binding_version = state.binding_version;
+  return Status();
+}
+
+}  // namespace
+
+Status MakeCopies(ModelState& state, Recording& recording) {
+  if (!state.input_bindings.empty() || !state.output_bindings.empty()) return Status();
+  return RecordCopies(state, recording);
+}
+
+Status UpdateCopies(ModelState& state) {
+  Recording& recording = state.recordings.front();
+  if (recording.binding_version == state.binding_version) return Status();
+  return RecordCopies(state, recording);
+}
+
+}  // namespace spirloom::internal
