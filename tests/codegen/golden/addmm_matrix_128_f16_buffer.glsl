@@ -41,17 +41,34 @@ void load_step(int first_k) {
   }
 }
 
-void put(vec4 v, int tile_row, int tile_column) {
-  int y_row = row + tile_row;
-  int y_column = column + tile_column;
-  if (batch >= batches || y_row >= row_count || y_column >= columns) return;
-  int first = (batch * row_count + y_row) * columns + y_column;
-  int count = min(columns - y_column, 4);
-  for (int c = 0; c < count; c++) v[c] = with_addend(v[c], ivec3(batch, y_row, y_column + c));
+// What this invocation puts: columns from y_column on, `count` of them, 4 at most, and none outside of y.
+int y_column, count;
+
+void take_column(int tile_column) {
+  y_column = column + tile_column;
+  count = batch < batches ? min(columns - y_column, 4) : 0;
+}
+
+bool is_inside(int tile_row) { return count > 0 && row + tile_row < row_count; }
+int place_of(int tile_row) { return (batch * row_count + row + tile_row) * columns + y_column; }
+
+// Halves of the addend.
+#define Ends uvec2
+Ends ends_at(int tile_row) {
+  uvec2 halves = uvec2(0);
+  if (is_inside(tile_row)) {
+    for (int c = 0; c < count; c++) halves[c / 2] |= packHalf2x16(vec2(addend_at(ivec3(batch, row + tile_row, y_column + c)), 0.0)) << (c % 2 * 16);
+  }
+  return halves;
+}
+
+void put(vec4 v, int tile_row, Ends ends) {
+  if (!is_inside(tile_row)) return;
+  v = alpha * v + beta * vec4(unpackHalf2x16(ends.x), unpackHalf2x16(ends.y));
   if (FOURS) {
-    y_put4(first / 4, v);
+    y_put4(place_of(tile_row) / 4, v);
   } else {
-    for (int c = 0; c < count; c++) y_put(first + c, v[c]);
+    for (int c = 0; c < count; c++) y_put(place_of(tile_row) + c, v[c]);
   }
 }
 

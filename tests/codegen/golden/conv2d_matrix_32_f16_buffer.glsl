@@ -14,20 +14,48 @@ shared uvec4 tiles[1152];
 
 int channel, pixel;  // of the tile's first element
 
-void put(vec4 v, int tile_row, int tile_column) {
+// What this invocation puts: `count` pixels, none outside of y, in channel 0 at `pixels` of y.
+int count;
+ivec4 pixels;
+
+void take_column(int tile_column) {
   int plane = y_sizes[2] * y_sizes[3];
-  int y_channel = channel + tile_row;
   int first = pixel + tile_column;
-  int count = min(y_sizes[0] * plane - first, 4);
-  if (count <= 0 || y_channel >= y_sizes[1]) return;
-  if (has_bias != 0) v += bias_at(y_channel);
-  ivec4 at;
+  count = min(y_sizes[0] * plane - first, 4);
   for (int c = 0; c < 4; c++) {
     int image = first + min(c, count - 1);
     int within = take(image, plane);
-    at[c] = (image * y_sizes[1] + y_channel) * plane + within;
+    pixels[c] = image * y_sizes[1] * plane + within;
   }
-  v = finish4(v, at);
+}
+
+bool is_inside(int tile_row) { return count > 0 && channel + tile_row < y_sizes[1]; }
+ivec4 places_of(int tile_row) { return pixels + (channel + tile_row) * y_sizes[2] * y_sizes[3]; }
+
+struct Ends {
+  bias_Loaded bias;
+  uvec2 addend;  // halves
+};
+
+Ends ends_at(int tile_row) {
+  Ends ends = Ends(bias_Loaded(0), uvec2(0));
+  if (!is_inside(tile_row)) return ends;
+  if (has_bias != 0) ends.bias = bias_load(channel + tile_row);
+  if (has_addend != 0) {
+    ivec4 at = places_of(tile_row);
+    if (FOURS) {
+      ends.addend = addend_load4(at.x / 4);
+    } else {
+      for (int c = 0; c < count; c++) ends.addend[c / 2] |= packHalf2x16(vec2(addend_at(at[c]), 0.0)) << (c % 2 * 16);
+    }
+  }
+  return ends;
+}
+
+void put(vec4 v, int tile_row, Ends ends) {
+  if (!is_inside(tile_row)) return;
+  v = activate(v + bias_open(ends.bias, channel + tile_row) + addend_open4(ends.addend));
+  ivec4 at = places_of(tile_row);
   if (FOURS) {
     y_put4(at.x / 4, v);
   } else {

@@ -6,13 +6,15 @@
 #extension GL_GOOGLE_cpp_style_line_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_NV_cooperative_matrix : require
+#define LOG2_E 1.4426950408889634
 layout(set = 0, binding = 0, std430) readonly buffer query_eights { uvec4 query_wide[]; };
 layout(set = 0, binding = 1, std430) readonly buffer key_eights { uvec4 key_wide[]; };
 layout(set = 0, binding = 2, std430) readonly buffer value_eights { uvec4 value_wide[]; };
 
-// Eight halves or four floats each: keys and values of a block (first the queries), scores and weights of each subgroup's 16 queries; how much
-// weights have shrunk, 16 times for each query, where the keys were, if there is room.
+// Eight halves or four floats each: keys and values of a block (first the queries), scores and weights of each subgroup's 16 queries. Where scores
+// were comes how much weights have shrunk, 16 times for each query.
 shared uvec4 tiles[1984];
 shared vec2 sums[64];  // of a query's weights, one of each half of the keys
