@@ -20,7 +20,7 @@ HEAD = """# Sizes
 
 Bytes. Made by `./dev size`; a test fails when the last column of a row grows by {tolerance:.0%}.
 
-The programs are `examples/minimal`, linked with GCC 12 at `-Os` with `--gc-sections`, and stripped.
+The programs are `examples/minimal`, linked with GCC 12 at `-Oz` with `--gc-sections`, and stripped.
 `file` is the whole file, shaders included. `text`, `data` and `bss` are what `size` counts, `text`
 with read-only data, shaders and unwinding tables. libstdc++, libc, libzstd and the Vulkan loader
 are shared libraries and not counted. A selection without `STORAGES` leaves the storage to the

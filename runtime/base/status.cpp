@@ -66,13 +66,17 @@ Status Status::While(std::string_view what) && {
   return std::move(*this);
 }
 
-Status Status::ToError() && {
+Status Status::ToError() && noexcept {
   assert(!ok());
-  if (ok()) return Status(StatusCode::kInternal, "A result has neither a value nor an error.");
-  return std::move(*this);
+  if (!ok()) return std::move(*this);
+  try {
+    return Status(StatusCode::kInternal, "A result has neither a value nor an error.");
+  } catch (...) {
+    return OutOfMemory();
+  }
 }
 
-void Status::Delete::operator()(Error* error) const {
+void Status::Delete::operator()(Error* error) const noexcept {
   if (error != &out_of_memory) delete error;
 }
 

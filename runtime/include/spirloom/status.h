@@ -57,8 +57,9 @@ class [[nodiscard]] SPIRLOOM_API Status {
 
   // Returns this error with the line " - While <what>." added; OK stays OK, OutOfMemory() as it is.
   Status While(std::string_view what) &&;
-  // Returns this error; of OK, kInternal.
-  Status ToError() &&;
+  // Returns this error; of OK, kInternal. Every result that passes an error on calls this: throwing
+  // nothing, it needs no cleanup there.
+  Status ToError() && noexcept;
 
  private:
   struct Error {
@@ -66,7 +67,7 @@ class [[nodiscard]] SPIRLOOM_API Status {
     std::string message;
   };
   struct Delete {
-    void operator()(Error* error) const;
+    void operator()(Error* error) const noexcept;
   };
   static Error out_of_memory;
   std::unique_ptr<Error, Delete> error_;
@@ -78,21 +79,27 @@ class [[nodiscard]] Result {
  public:
   Result(T given) : value_(std::move(given)) {}  // NOLINT: implicit by design
   // An error; OK, which says nothing of a value, becomes kInternal.
-  Result(Status status) : status_(std::move(status).ToError()) {}  // NOLINT: likewise
+  Result(Status&& status) : status_(std::move(status).ToError()) {}  // NOLINT: likewise
+  Result(const Status& status) : Result(Status(status)) {}           // NOLINT
 
   bool ok() const { return value_.has_value(); }
-  // The error, or OK.
+  // The error, or OK; of a temporary, a reference into it, as is its value by `*`: what is passed
+  // on makes no third one.
   Status status() const& { return status_; }
-  Status status() && { return std::move(status_); }
+  Status&& status() && { return std::move(status_); }
 
-  // The value; only valid when ok().
-  T& operator*() {
+  // The value; only valid when ok(). value() is a T of its own.
+  T& operator*() & {
     assert(ok());
     return *value_;
   }
-  const T& operator*() const {
+  const T& operator*() const& {
     assert(ok());
     return *value_;
+  }
+  T&& operator*() && {
+    assert(ok());
+    return *std::move(value_);
   }
   T* operator->() { return &**this; }
   const T* operator->() const { return &**this; }
@@ -124,6 +131,6 @@ class [[nodiscard]] Result {
 #define SPIRLOOM_TRY_ASSIGN_IMPL(result, target, expression) \
   auto result = (expression);                                \
   if (!result.ok()) return std::move(result).status();       \
-  target = std::move(result).value()
+  target = *std::move(result)
 
 #endif  // SPIRLOOM_STATUS_H_

@@ -64,6 +64,15 @@ TEST(Result, HoldsAValueOrAnError) {
   EXPECT_EQ(Quarter(6).status().message(), "It is odd.");
 }
 
+TEST(Result, GivesUpWhatItHolds) {
+  const std::unique_ptr<int> half = *Half(4);  // moved: it cannot be copied
+  EXPECT_EQ(*half, 2);
+  const Status odd = Half(3).status();
+  EXPECT_EQ(odd.message(), "It is odd.");
+  const Result<int> passed_on = odd;  // copied
+  EXPECT_EQ(passed_on.status().message(), odd.message());
+}
+
 TEST(Capability, Names) {
   EXPECT_STREQ(pack::CapabilityName(pack::Capability::kStorageBuffer16Bit), "storage_buffer_16bit");
   EXPECT_STREQ(pack::CapabilityName(pack::Capability::kCooperativeMatrix), "cooperative_matrix");
