@@ -25,29 +25,28 @@ float across(float v) {
   return partial[0];
 }
 
-#define LOADED x_Eight
-#define load(i) x_load8(i)
-vec4 combined(vec4 totals, x_Eight loaded) {
-  vec4 low, high;
-  x_open8(loaded, low, high);
-  for (int c = 0; c < 4; c++) totals[c] = combine(combine(totals[c], low[c]), high[c]);
-  return totals;
-}
-
 void main() {
   int row = workgroup_number();
-  int begin = min(row, rows - 1) * loads;
+  int begin = min(row, rows - 1) * fours;
   vec4 totals = vec4(0.0);
-  for (int k = lane(); k < loads; k += 4 * LANES) {
+  for (int k = lane(); k < fours; k += 4 * LANES) {
     vec4 run = vec4(0.0);
-    LOADED loaded0 = load(begin + min(k + 0 * LANES, loads - 1));
-    LOADED loaded1 = load(begin + min(k + 1 * LANES, loads - 1));
-    LOADED loaded2 = load(begin + min(k + 2 * LANES, loads - 1));
-    LOADED loaded3 = load(begin + min(k + 3 * LANES, loads - 1));
-    if (k + 0 * LANES < loads) run = combined(run, loaded0);
-    if (k + 1 * LANES < loads) run = combined(run, loaded1);
-    if (k + 2 * LANES < loads) run = combined(run, loaded2);
-    if (k + 3 * LANES < loads) run = combined(run, loaded3);
+    vec4 v0 = x_at4(begin + min(k + 0 * LANES, fours - 1));
+    vec4 v1 = x_at4(begin + min(k + 1 * LANES, fours - 1));
+    vec4 v2 = x_at4(begin + min(k + 2 * LANES, fours - 1));
+    vec4 v3 = x_at4(begin + min(k + 3 * LANES, fours - 1));
+    if (k + 0 * LANES < fours) {
+      for (int c = 0; c < 4; c++) run[c] = combine(run[c], v0[c]);
+    }
+    if (k + 1 * LANES < fours) {
+      for (int c = 0; c < 4; c++) run[c] = combine(run[c], v1[c]);
+    }
+    if (k + 2 * LANES < fours) {
+      for (int c = 0; c < 4; c++) run[c] = combine(run[c], v2[c]);
+    }
+    if (k + 3 * LANES < fours) {
+      for (int c = 0; c < 4; c++) run[c] = combine(run[c], v3[c]);
+    }
     for (int c = 0; c < 4; c++) totals[c] = combine(totals[c], run[c]);
   }
   float total = across(combine(combine(totals.x, totals.y), combine(totals.z, totals.w)));
