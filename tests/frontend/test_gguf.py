@@ -169,7 +169,8 @@ TENSORS = [
     ({**tiny_tensors(), "rope_freqs.weight": Written((3,), F32, bytes(12))},
      r"Tensor 'rope_freqs.weight' is \[3\], and holds numbers above 0 for \[4\] pairs"),
 ]  # fmt: skip
-VALUES = [
+YARN = {"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 4.0}
+VALUES: list[tuple[dict[str, Any], str]] = [
     ({"general.architecture": "mamba"}, "general.architecture is 'mamba', and none of: llama"),
     ({"general.alignment": 24}, "general.alignment is 24, and no power of two"),
     ({"llama.embedding_length": "32"}, "llama.embedding_length is '32', and not a whole number"),
@@ -181,7 +182,17 @@ VALUES = [
     ({"llama.attention.sliding_window_pattern": 6}, "sliding_window_pattern is 6, and not 1"),
     ({"llama.attn_logit_softcapping": -1.0}, "The model's score_cap, -1.0, is not 0 or above"),
     ({"llama.attention.value_length": 4}, "llama.attention.value_length is 4, and not 8"),
-    ({"llama.rope.scaling.type": "yarn"}, "scaling.type is 'yarn', and only none, linear"),
+    ({"llama.rope.scaling.type": "su"}, "scaling.type is 'su', and none of: none, linear, long"),
+    ({"llama.rope.scaling.type": "yarn"}, "rope.scaling.factor is absent, and not a number"),
+    ({**YARN, "llama.rope.scaling.factor": 0.5}, "YaRN's factor, 0.5, is not 1 or above"),
+    ({**YARN, "llama.rope.scaling.original_context_length": 0},
+     "YaRN's original_max_position_embeddings, 0.0, is not 1 or above"),
+    ({**YARN, "llama.rope.scaling.yarn_beta_slow": 64.0}, "beta_slow, 64.0, is not above 0 and at"),
+    ({**YARN, "llama.rope.scaling.yarn_log_multiplier": -9.0}, "mscale_all_dim, -9.0, is not 0"),
+    ({**YARN, "llama.rope.scaling.yarn_attn_factor": "1"}, "attn_factor is '1', and not a number"),
+    ({**YARN, "llama.rope.scaling.yarn_ext_factor": 0.5}, "yarn_ext_factor is 0.5, and not 1.0"),
+    ({**YARN, "llama.rope.scaling.attn_factor": 1.5}, "scaling.attn_factor is 1.5, and not 1.0"),
+    ({**YARN, "llama.rope.freq_base": 1.0}, "base of rotary embeddings, 1.0, is not above 1"),
     ({"llama.rope.scaling.type": "linear"}, "rope.scaling.factor is absent, and not a number"),
     ({"llama.rope.freq_base": -1.0}, "The base of rotary embeddings, -1.0, is not above 0"),
     ({"llama.attention.head_count": 0}, "The model's heads, 0, is not in 1"),
