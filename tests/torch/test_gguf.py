@@ -93,6 +93,7 @@ MORE: dict[str, Any] = {
     "llama, yarn's factor": lambda: made(
         transformers.LlamaConfig(**SIZES, rope_scaling=YARN | {"attention_factor": 1.5})
     ),
+    "olmo2": lambda: made(transformers.Olmo2Config(**SIZES, **NO_PADDING)),
     "phi3, short": lambda: phi(256),
     "smollm3": lambda: made(
         transformers.SmolLM3Config(**{**SIZES, "num_hidden_layers": 4}, **NO_PADDING)

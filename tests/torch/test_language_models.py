@@ -83,6 +83,10 @@ CONFIGS: dict[str, Any] = {
         **SIZES | NO_PADDING | {"max_position_embeddings": 512} | more,
         **long_rope(256),
     ),
+    "olmo2": lambda **more: transformers.Olmo2Config(**SIZES | NO_PADDING | more),
+    "olmo2, tied, biases": lambda **more: transformers.Olmo2Config(
+        **SIZES | NO_PADDING | more, tie_word_embeddings=True, attention_bias=True
+    ),
     "glm": lambda **more: transformers.GlmConfig(**SIZES | NO_PADDING | more, head_dim=16),
     "glm4": lambda **more: transformers.Glm4Config(**SIZES | NO_PADDING | more, head_dim=16),
     "gemma": lambda **more: transformers.GemmaConfig(**SIZES | more, head_dim=32),
@@ -262,6 +266,7 @@ LAYERS = {
     "smollm3": 6,
     "phi3": 6,
     "gemma": 6,
+    "olmo2": 13,
     "glm4": 10,
     "gemma2": 10,
     "gemma3": 10,
@@ -274,7 +279,8 @@ LAYERS = {
 )
 def test_a_layer_is_six_dispatches(name: str, quantised: bool, tmp_path: Path) -> None:
     """QKV, caches, attention, output, gate and up, down: counted by one layer more.
-    Where what is added is normed, too, that and the sums are four more."""
+    Where what is added is normed, too, that and the sums are four more; norms of queries and of
+    keys as a whole, and what joins them and the values again, three."""
     counts = []
     for layers in (2, 3):
         folder = tmp_path / str(layers)
