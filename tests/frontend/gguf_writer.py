@@ -11,7 +11,7 @@ import numpy as np
 from spirloom.ir import Array
 
 F32, F16, Q4_0, Q8_0 = 0, 1, 2, 8
-U32, I32, F32_VALUE, STRING, ARRAY = 4, 5, 6, 8, 9
+U32, I32, F32_VALUE, BOOL, STRING, ARRAY = 4, 5, 6, 7, 8, 9
 SIZES = {"embedding_length": 32, "feed_forward_length": 64, "block_count": 1,
          "attention.head_count": 4, "attention.head_count_kv": 2, "context_length": 24}  # fmt: skip
 WORDS = 40
@@ -93,9 +93,13 @@ def tiny_weights(architecture: str = "llama") -> dict[str, Array]:
         for name in ("attn_q", "attn_k", "attn_v", "ffn_gate"):
             del shapes[f"blk.0.{name}"]
         shapes |= {"blk.0.attn_qkv": (2 * hidden, hidden), "blk.0.ffn_up": (2 * inner, hidden)}
-    if architecture in ("gemma2", "gemma3"):
+    if architecture in ("gemma2", "gemma3", "olmo2"):
         names = ("post_attention_norm", "post_ffw_norm")
         shapes |= {f"blk.0.{name}": (hidden,) for name in names}
+    if architecture == "olmo2":
+        for name in ("attn_norm", "ffn_norm"):
+            del shapes[f"blk.0.{name}"]
+        shapes |= {"blk.0.attn_q_norm": (hidden,), "blk.0.attn_k_norm": (hidden // 2,)}
     random = np.random.default_rng(1)
     return {
         f"{name}.weight": random.normal(0, 0.3, shape).astype(np.float32)

@@ -21,6 +21,7 @@ from spirloom.passes.quantize_weights import Quantisation
 
 from tests.frontend.gguf_writer import (
     ARRAY,
+    BOOL,
     F32,
     I32,
     Q4_0,
@@ -38,6 +39,9 @@ from tests.frontend.gguf_writer import (
 HEADS = {"attn_q": 4, "attn_k": 2}
 NAMES = {
     "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+    "post_attention_norm": "post_attention_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+    "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
     "attn_qkv": "self_attn.qkv_proj",
     "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
     "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
@@ -108,7 +112,7 @@ def stored(graphs: list[Graph]) -> bytes:
 
 
 @pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3", "smollm3", "phi3"])
+@pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3", "smollm3", "phi3", "olmo2"])
 def test_the_graph_is_that_of_a_folder(
     architecture: str, version: int, library: OpLibrary, tmp_path: Path
 ) -> None:
@@ -169,7 +173,8 @@ TENSORS = [
     ({**tiny_tensors(), "rope_freqs.weight": Written((3,), F32, bytes(12))},
      r"Tensor 'rope_freqs.weight' is \[3\], and holds numbers above 0 for \[4\] pairs"),
 ]  # fmt: skip
-VALUES = [
+YARN = {"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 4.0}
+VALUES: list[tuple[dict[str, Any], str]] = [
     ({"general.architecture": "mamba"}, "general.architecture is 'mamba', and none of: llama"),
     ({"general.alignment": 24}, "general.alignment is 24, and no power of two"),
     ({"llama.embedding_length": "32"}, "llama.embedding_length is '32', and not a whole number"),
@@ -179,9 +184,21 @@ VALUES = [
     ({"llama.rope.dimension_count": 10}, "10 columns to turn are more than a head's 8"),
     ({"llama.rope.dimension_count": 0}, "A head of 0 columns is not one of 2"),
     ({"llama.attention.sliding_window_pattern": 6}, "sliding_window_pattern is 6, and not 1"),
+    ({"llama.attention.sliding_window_pattern": (ARRAY, struct.pack("<IQ2?", BOOL, 2, 1, 0))},
+     r"sliding_window_pattern is array\(\[1, 0\].*, and not 1"),
     ({"llama.attn_logit_softcapping": -1.0}, "The model's score_cap, -1.0, is not 0 or above"),
     ({"llama.attention.value_length": 4}, "llama.attention.value_length is 4, and not 8"),
-    ({"llama.rope.scaling.type": "yarn"}, "scaling.type is 'yarn', and only none, linear"),
+    ({"llama.rope.scaling.type": "su"}, "scaling.type is 'su', and none of: none, linear, long"),
+    ({"llama.rope.scaling.type": "yarn"}, "rope.scaling.factor is absent, and not a number"),
+    ({**YARN, "llama.rope.scaling.factor": 0.5}, "YaRN's factor, 0.5, is not 1 or above"),
+    ({**YARN, "llama.rope.scaling.original_context_length": 0},
+     "YaRN's original_max_position_embeddings, 0.0, is not 1 or above"),
+    ({**YARN, "llama.rope.scaling.yarn_beta_slow": 64.0}, "beta_slow, 64.0, is not above 0 and at"),
+    ({**YARN, "llama.rope.scaling.yarn_log_multiplier": -9.0}, "mscale_all_dim, -9.0, is not 0"),
+    ({**YARN, "llama.rope.scaling.yarn_attn_factor": "1"}, "attn_factor is '1', and not a number"),
+    ({**YARN, "llama.rope.scaling.yarn_ext_factor": 0.5}, "yarn_ext_factor is 0.5, and not 1.0"),
+    ({**YARN, "llama.rope.scaling.attn_factor": 1.5}, "scaling.attn_factor is 1.5, and not 1.0"),
+    ({**YARN, "llama.rope.freq_base": 1.0}, "base of rotary embeddings, 1.0, is not above 1"),
     ({"llama.rope.scaling.type": "linear"}, "rope.scaling.factor is absent, and not a number"),
     ({"llama.rope.freq_base": -1.0}, "The base of rotary embeddings, -1.0, is not above 0"),
     ({"llama.attention.head_count": 0}, "The model's heads, 0, is not in 1"),

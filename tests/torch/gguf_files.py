@@ -86,6 +86,8 @@ def _add_rope(writer: gguf.GGUFWriter, config: Any, size: int) -> None:
     if rope["rope_type"] == "linear":
         writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "yarn":
+        _add_yarn(writer, rope)
     if rope["rope_type"] == "longrope":
         original = config.original_max_position_embeddings
         longer = config.max_position_embeddings / original
@@ -95,6 +97,21 @@ def _add_rope(writer: gguf.GGUFWriter, config: Any, size: int) -> None:
         for name in ("long", "short"):
             factors = np.array(rope[f"{name}_factor"], np.float32)
             writer.add_tensor(f"rope_factors_{name}.weight", factors)
+
+
+def _add_yarn(writer: gguf.GGUFWriter, rope: dict[str, Any]) -> None:
+    writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+    writer.add_rope_scaling_factor(rope["factor"])
+    writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    optional = {
+        "attention_factor": writer.add_rope_scaling_yarn_attn_factor,
+        "beta_fast": writer.add_rope_scaling_yarn_beta_fast,
+        "beta_slow": writer.add_rope_scaling_yarn_beta_slow,
+        "mscale_all_dim": writer.add_rope_scaling_yarn_log_mul,
+    }
+    for key, add in optional.items():
+        if key in rope:
+            add(rope[key])
 
 
 def _add(

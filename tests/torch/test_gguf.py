@@ -77,7 +77,23 @@ MODELS: dict[str, Any] = {
     "gemma": lambda: made(transformers.GemmaConfig(**SIZES, head_dim=32)),
     "phi3": lambda: phi(8),
 }
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 5000.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 32,
+}
+# Of which llama.cpp takes mscale to be 1.
+BETAS = {"beta_fast": 4.0, "beta_slow": 0.25, "mscale": 1.0, "mscale_all_dim": 4.0}
 MORE: dict[str, Any] = {
+    "qwen2, yarn": lambda: made(transformers.Qwen2Config(**SIZES, rope_scaling=YARN)),
+    "qwen3, yarn's betas": lambda: made(
+        transformers.Qwen3Config(**SIZES, head_dim=32, rope_scaling=YARN | BETAS)
+    ),
+    "llama, yarn's factor": lambda: made(
+        transformers.LlamaConfig(**SIZES, rope_scaling=YARN | {"attention_factor": 1.5})
+    ),
+    "olmo2": lambda: made(transformers.Olmo2Config(**SIZES, **NO_PADDING)),
     "phi3, short": lambda: phi(256),
     "smollm3": lambda: made(
         transformers.SmolLM3Config(**{**SIZES, "num_hidden_layers": 4}, **NO_PADDING)

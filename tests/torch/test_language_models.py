@@ -20,6 +20,7 @@ from spirloom.hf import import_folder
 from spirloom.hf.config import read_config
 from spirloom.hf.model_types import MODEL_TYPES
 from spirloom.ir import DType
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from op_specs.reference import sampling
 
@@ -39,6 +40,12 @@ LLAMA3 = {
     "low_freq_factor": 1.0,
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
+}
+YARN = {
+    "rope_type": "yarn",
+    "rope_theta": 5000.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 32,
 }
 NO_PADDING = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}  # beyond the vocabulary
 LONG_ROPE = {
@@ -60,6 +67,7 @@ CONFIGS: dict[str, Any] = {
     "llama3": lambda **more: transformers.LlamaConfig(**SIZES | more, rope_scaling=LLAMA3),
     "mistral": lambda **more: transformers.MistralConfig(**SIZES | more, sliding_window=24),
     "qwen2": lambda **more: transformers.Qwen2Config(**SIZES | more),
+    "qwen2, yarn": lambda **more: transformers.Qwen2Config(**SIZES | more, rope_scaling=YARN),
     "qwen3": lambda **more: transformers.Qwen3Config(**SIZES | more, head_dim=32),
     "qwen2, some layers with a window": lambda **more: transformers.Qwen2Config(
         **SIZES | more, use_sliding_window=True, sliding_window=9, max_window_layers=1
@@ -74,6 +82,10 @@ CONFIGS: dict[str, Any] = {
     "phi4, short": lambda **more: transformers.Phi3Config(
         **SIZES | NO_PADDING | {"max_position_embeddings": 512} | more,
         **long_rope(256),
+    ),
+    "olmo2": lambda **more: transformers.Olmo2Config(**SIZES | NO_PADDING | more),
+    "olmo2, tied, biases": lambda **more: transformers.Olmo2Config(
+        **SIZES | NO_PADDING | more, tie_word_embeddings=True, attention_bias=True
     ),
     "glm": lambda **more: transformers.GlmConfig(**SIZES | NO_PADDING | more, head_dim=16),
     "glm4": lambda **more: transformers.Glm4Config(**SIZES | NO_PADDING | more, head_dim=16),
@@ -151,6 +163,8 @@ def test_tokens_are_those_of_transformers(name: str, tmp_path: Path) -> None:
 # As config.json has them, and other values of them.
 TOLD: list[tuple[str, str, Any]] = [
     ("qwen2, some layers with a window", "layer_types", [FULL, FULL]),
+    ("qwen2, yarn", "rope_parameters", {**YARN, "factor": 2.0, "attention_factor": 1.139}),
+    ("qwen2, yarn", "rope_parameters", {**YARN, "attention_factor": 1.0}),
     ("smollm3", "no_rope_layers", [1, 1]),
     ("phi3", "sliding_window", None),
     ("phi4, long", "original_max_position_embeddings", 256),
@@ -210,12 +224,49 @@ def test_what_a_config_leaves_out_is_as_in_transformers(model_type: str, tmp_pat
         np.testing.assert_allclose(ours.rotation(layer).frequencies[1:2], wanted)
 
 
+# Of heads of 16 columns, and what else config.json tells.
+YARNS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("qwen2", {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}, {}),
+    ("qwen2", {"factor": 40.0, "original_max_position_embeddings": 4096}, {"rope_theta": 1e6}),
+    ("qwen2", {"factor": 2.0}, {}),
+    ("qwen2", {"factor": 1.0, "original_max_position_embeddings": 64}, {}),
+    ("qwen2", {"factor": None, "original_max_position_embeddings": 16}, {}),
+    ("qwen2", {"factor": 4.0, "beta_fast": 3, "beta_slow": 0.25}, {}),
+    ("qwen2", {"factor": 4.0, "beta_fast": 3, "beta_slow": 0.25, "truncate": False}, {}),
+    ("qwen2", {"factor": 4.0, "beta_fast": 2, "beta_slow": 2, "truncate": False}, {}),
+    ("qwen2", {"factor": 4.0, "beta_fast": 900, "beta_slow": 800}, {}),
+    ("qwen2", {"factor": 4.0, "original_max_position_embeddings": 10**9}, {}),
+    ("qwen2", {"factor": 8.0, "attention_factor": 0.75, "mscale": 1.0}, {}),
+    ("qwen2", {"factor": 8.0, "mscale": 1.0}, {}),
+    ("qwen2", {"factor": 8.0, "mscale": 1.0, "mscale_all_dim": 0.0}, {}),
+    ("qwen2", {"factor": 8.0, "mscale": 0.707, "mscale_all_dim": 1.5}, {}),
+    ("qwen2", {"factor": 4.0, "original_max_position_embeddings": 64},
+     {"original_max_position_embeddings": 24}),
+    ("glm", {"factor": 4.0, "original_max_position_embeddings": 32}, {"head_dim": 16}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model_type", "rope", "more"), YARNS)
+def test_yarn_is_as_in_transformers(
+    model_type: str, rope: dict[str, Any], more: dict[str, Any], tmp_path: Path
+) -> None:
+    told: dict[str, Any] = {**SIZES, **NO_PADDING, "rms_norm_eps": 1e-5, **more}
+    told["rope_scaling"] = rope if "type" in rope else {"rope_type": "yarn", **rope}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type, **told}))
+    theirs = transformers.AutoConfig.for_model(model_type, **json.loads(json.dumps(told)))
+    frequencies, factor = ROPE_INIT_FUNCTIONS["yarn"](theirs, torch.device("cpu"))
+    found = read_config(tmp_path / "config.json").rotation(0)
+    np.testing.assert_allclose(found.frequencies, frequencies.double().numpy(), rtol=2e-6)
+    assert found.factor == pytest.approx(factor, rel=1e-12)
+
+
 LAYERS = {
     "llama": 6,
     "qwen3": 6,
     "smollm3": 6,
     "phi3": 6,
     "gemma": 6,
+    "olmo2": 13,
     "glm4": 10,
     "gemma2": 10,
     "gemma3": 10,
@@ -228,7 +279,8 @@ LAYERS = {
 )
 def test_a_layer_is_six_dispatches(name: str, quantised: bool, tmp_path: Path) -> None:
     """QKV, caches, attention, output, gate and up, down: counted by one layer more.
-    Where what is added is normed, too, that and the sums are four more."""
+    Where what is added is normed, too, that and the sums are four more; norms of queries and of
+    keys as a whole, and what joins them and the values again, three."""
     counts = []
     for layers in (2, 3):
         folder = tmp_path / str(layers)

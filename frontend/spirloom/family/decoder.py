@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -29,6 +30,11 @@ class _Normed:
     x: Tensor
     weight: str
     made: Tensor | None = None
+
+
+def _before(x: Tensor, norm: str | None) -> Tensor | _Normed:
+    """What a part of a layer reads, by the name of its norm's weight if there is one."""
+    return x if norm is None else _Normed(x, norm)
 
 
 class Step:
@@ -137,25 +143,38 @@ class Step:
     def _layer(self, x: Tensor, layer: int) -> Tensor:
         c, prefix = self._config, f"model.layers.{layer}"
         attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
-        before = [f"{prefix}.{norm}.weight" for norm in c.traits.before]
+        before = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.before]
         after = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.after]
-        h = _Normed(x, before[0])
+        h = _before(x, before[0])
         q, keys, values = self._cached(self._heads(h, attention), attention, layer)
         seen = self._attention(attention, q, keys, values, c.window(layer))
         flat = self._view(seen, (1, self._count, c.heads * c.head_size))
         x = self._last_linear(f"{attention}.o_proj", flat, x, after[0])
-        h = _Normed(x, before[1])
+        h = _before(x, before[1])
         return self._last_linear(f"{mlp}.down_proj", self._gated(h, mlp), x, after[1])
 
-    def _heads(self, h: _Normed, attention: str) -> Tensor:
+    def _heads(self, h: Tensor | _Normed, attention: str) -> Tensor:
         """Queries, keys and values, one beside the other."""
         c = self._config
         counts = {"q": c.heads, "k": c.cached_heads, "v": c.cached_heads}
         rows = {f"{attention}.{part}_proj.weight": n * c.head_size for part, n in counts.items()}
         made = self._linears(f"{attention}.qkv", h, rows)
-        if len(made) == 1:
-            return made[0]
-        return self._call(f"{attention}.qkv", "aten.cat", tensors=tuple(made), dim=2)
+        heads = made[0] if len(made) == 1 else self._beside(f"{attention}.qkv", made)
+        return self._joined_heads_normed(heads, attention) if c.traits.joined_heads else heads
+
+    def _joined_heads_normed(self, heads: Tensor, attention: str) -> Tensor:
+        """Queries and keys normed, each by the mean square of all of its heads."""
+        c = self._config
+        queries, keys = c.heads * c.head_size, c.cached_heads * c.head_size
+        self._build.name = f"{attention}.qkv"
+        ends = (0, queries, queries + keys, heads.shape[-1])
+        q, k, v = (self._build.slice(heads, 2, begin, end) for begin, end in pairwise(ends))
+        q = self._norm(q, f"{attention}.q_norm.weight")
+        k = self._norm(k, f"{attention}.k_norm.weight")
+        return self._beside(f"{attention}.normed", [q, k, v])
+
+    def _beside(self, name: str, parts: list[Tensor]) -> Tensor:
+        return self._call(name, "aten.cat", tensors=tuple(parts), dim=2)
 
     def _cached(self, heads: Tensor, name: str, layer: int) -> tuple[Tensor, ...]:
         """The queries, turned, and the caches with these tokens' rows."""
@@ -164,7 +183,7 @@ class Step:
         dtype = self._weights.dtype
         states = [self._state(f"{each}.{layer}", dtype, shape) for each in ("keys", "values")]
         norms: dict[str, Tensor | None] = dict.fromkeys(("query_norm", "key_norm"))
-        if self._weights.has(f"{name}.q_norm.weight"):
+        if self._weights.has(f"{name}.q_norm.weight") and not c.traits.joined_heads:
             norms = {
                 norm: self._weights.vectors({f"{name}.{norm[0]}_norm.weight": c.head_size})
                 for norm in norms
@@ -184,7 +203,7 @@ class Step:
             state.update = update
         return query, *updates
 
-    def _gated(self, h: _Normed, mlp: str) -> Tensor:
+    def _gated(self, h: Tensor | _Normed, mlp: str) -> Tensor:
         """activation(gate) * up of two products: of one row by one dispatch."""
         inner, activation = self._config.inner, self._config.traits.activation
         rows = {f"{mlp}.{part}_proj.weight": inner for part in ("gate", "up")}

@@ -30,6 +30,7 @@ ARCHITECTURES = {
     "qwen3": Architecture(traits.LLAMA),
     "smollm3": Architecture(traits.SMOLLM3, by_neighbours=True),
     "phi3": Architecture(traits.MISTRAL, gates={"mlp.gate_up_proj": "ffn_up"}),
+    "olmo2": Architecture(traits.OLMO2),
     "gemma": Architecture(traits.GEMMA),
     "gemma2": Architecture(traits.GEMMA2, by_hidden=46),
     "gemma3": Architecture(traits.GEMMA3, by_hidden=62),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
@@ -16,11 +17,21 @@ from spirloom.family.rotation import (
     stretched,
 )
 from spirloom.family.traits import FULL, SLIDING
+from spirloom.family.yarn import ORIGINAL, yarn
 from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.file import GgufFile
 from spirloom.gguf.tensors import FREQUENCIES, HEAD, LONG, SHORT, TABLE, read_tensor
-from spirloom.ir import Array
 from spirloom.weight_numbers import Numbers
+
+# How positions are scaled: the values of `rope.scaling.type`.
+_SCALINGS = ("none", "linear", "longrope", "yarn")
+# What config.json calls the keys of `rope.scaling` that a file may leave out.
+_OF_YARN = {
+    "attention_factor": "yarn_attn_factor",
+    "beta_fast": "yarn_beta_fast",
+    "beta_slow": "yarn_beta_slow",
+    "mscale_all_dim": "yarn_log_multiplier",
+}
 
 
 def read_config(file: GgufFile, context: int | None = None) -> Config:
@@ -82,7 +93,7 @@ class _Reader:
         """Those of layers, again and again."""
         traits = self._architecture.traits
         columns = self._whole("rope.dimension_count", head_size)
-        full = self._scaled(plain_frequencies(self._number("rope.freq_base", 10000.0), columns))
+        full = self._scaled(self._number("rope.freq_base", 10000.0), columns)
         by_type = {FULL: full, SLIDING: full}
         if traits.local_base is not None:
             local = self._number("rope.freq_base_swa", traits.local_base)
@@ -91,27 +102,49 @@ class _Reader:
             return every_so_many(full, traits.unturned)
         return tuple(by_type[kind] for kind in traits.types)
 
-    def _scaled(self, frequencies: Array) -> Rotation:
+    def _scaled(self, base: float, columns: int) -> Rotation:
         kind = self._file.metadata.get(self._key("rope.scaling.type"), "none")
-        if kind == "linear":
-            frequencies = stretched(frequencies, self._number("rope.scaling.factor"))
-        elif kind not in ("none", "longrope"):
+        if kind not in _SCALINGS:
             raise ImportFailure(
-                f"{self._key('rope.scaling.type')} is {kind!r:.80}, and only none, linear and "
-                "longrope are known."
+                f"{self._key('rope.scaling.type')} is {kind!r:.80}, and none of: "
+                f"{', '.join(_SCALINGS)}."
             )
+        if kind == "yarn":
+            rotation = self._yarn(base, columns)
+        else:
+            frequencies = plain_frequencies(base, columns)
+            if kind == "linear":
+                frequencies = stretched(frequencies, self._number("rope.scaling.factor"))
+            rotation = Rotation("", frequencies, self._number("rope.scaling.attn_factor", 1.0))
+        frequencies = rotation.frequencies
         for name in (FREQUENCIES, self._of_context()):
             if name in self._file.tensors:
                 stored = read_tensor(self._file, name)
                 factors = stored.floats() if isinstance(stored, Numbers) else stored
                 frequencies = divided(frequencies, factors, f"Tensor {name!r}")
-        return Rotation("", frequencies, self._number("rope.scaling.attn_factor", 1.0))
+        return replace(rotation, frequencies=frequencies)
+
+    def _yarn(self, base: float, columns: int) -> Rotation:
+        """Raises ImportFailure for attn_factor, too: converters mean all by which what is turned
+        grows, and llama.cpp multiplies that by what it computes itself."""
+        self._refuse("rope.scaling.attn_factor", 1.0)
+        self._refuse("rope.scaling.yarn_ext_factor", 1.0)
+        told = {
+            ours: self._number(f"rope.scaling.{theirs}")
+            for ours, theirs in _OF_YARN.items()
+            if self._key(f"rope.scaling.{theirs}") in self._file.metadata
+        }
+        lengths = {"factor": self._number("rope.scaling.factor"), ORIGINAL: self._original()}
+        return yarn("", base, columns, {"mscale": 1.0, **told, **lengths})
 
     def _of_context(self) -> str:
         """The name of the factors of contexts as long as the one asked for."""
         trained = self._whole("context_length")
-        original = self._whole("rope.scaling.original_context_length", trained)
-        return LONG if (self._context or trained) > original else SHORT
+        return LONG if (self._context or trained) > self._original() else SHORT
+
+    def _original(self) -> int:
+        """The contexts of the first training."""
+        return self._whole("rope.scaling.original_context_length", self._whole("context_length"))
 
     def _key(self, name: str) -> str:
         return f"{self._name}.{name}"

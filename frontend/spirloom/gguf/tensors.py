@@ -26,7 +26,7 @@ _OF_LAYERS = {
     "mlp.down_proj": "ffn_down",
 }
 # Before attention and MLP, and after them.
-_BEFORE, _AFTER = ("attn_norm", "ffn_norm"), ("post_attention_norm", "post_ffw_norm")
+_NORMS = ("attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm")
 _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)\.(weight|bias)")
 
 
@@ -39,8 +39,11 @@ class GgufTensors:
         self._of_layers = {
             **_OF_LAYERS,
             **architecture.gates,
-            **dict(zip(traits.before, _BEFORE, strict=True)),
-            **{norm: name for norm, name in zip(traits.after, _AFTER, strict=True) if norm},
+            **{
+                norm: name
+                for norm, name in zip(traits.before + traits.after, _NORMS, strict=True)
+                if norm
+            },
         }
 
     def has(self, name: str) -> bool:

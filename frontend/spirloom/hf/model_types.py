@@ -42,6 +42,7 @@ MODEL_TYPES = {
         },
     ),
     "phi3": ModelType(traits.MISTRAL, defaults={"original_max_position_embeddings": 4096}),
+    "olmo2": ModelType(traits.OLMO2),
     "glm": ModelType(traits.LLAMA, defaults=_OF_GLM, by_neighbours=True),
     "glm4": ModelType(traits.GLM4, defaults=_OF_GLM, by_neighbours=True),
     # "gelu" is what the first files say, and mean the other one.

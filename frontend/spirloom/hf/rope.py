@@ -19,6 +19,7 @@ from spirloom.family.rotation import (
     stretched,
 )
 from spirloom.family.traits import FULL, SLIDING, Traits
+from spirloom.family.yarn import ORIGINAL, yarn
 from spirloom.ir import Array
 
 _MOST_LAYERS = 1 << 16
@@ -71,7 +72,11 @@ def _rotation(
 ) -> Rotation:
     kind = rope.get("rope_type", rope.get("type", "default"))
     part = float(rope.get("partial_rotary_factor", given.get("partial_rotary_factor", 1.0)))
-    frequencies = plain_frequencies(float(rope["rope_theta"]), int(head_size * part))
+    base, columns = float(rope["rope_theta"]), int(head_size * part)
+    if kind == "yarn":
+        original, longer = _lengths(rope, given)
+        return yarn(name, base, columns, {**rope, ORIGINAL: original, "factor": longer})
+    frequencies = plain_frequencies(base, columns)
     if kind in _LONG:
         return _long(name, frequencies, rope, given, context)
     if kind == "llama3":
@@ -83,16 +88,20 @@ def _rotation(
     return Rotation(name, frequencies)
 
 
+def _lengths(rope: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[int, float]:
+    """Of contexts in the first training, and how many times as long they have become."""
+    most = int(given["max_position_embeddings"])
+    original = int(given.get(ORIGINAL) or rope.get(ORIGINAL) or most)
+    return original, float(rope.get("factor") or most / original)
+
+
 def _long(
     name: str, frequencies: Array, rope: Mapping[str, Any], given: Mapping[str, Any], context: int
 ) -> Rotation:
     """Factors for each pair: of contexts beyond the first training's other ones."""
-    most = int(given["max_position_embeddings"])
-    told = "original_max_position_embeddings"
-    original = int(given.get(told) or rope.get(told) or most)
+    original, longer = _lengths(rope, given)
     key = "long_factor" if context > original else "short_factor"
     factors = np.asarray(rope[key], np.float64)
-    longer = float(rope.get("factor") or most / original)
     grown = 1.0 if longer <= 1 else math.sqrt(1 + math.log(longer) / math.log(original))
     stated = rope.get("attention_factor")
     grown = grown if stated is None else float(stated)
