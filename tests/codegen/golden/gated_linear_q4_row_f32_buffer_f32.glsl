@@ -81,10 +81,10 @@ void main() {
     float dot01 = 0.0;
     float total0 = 0.0;  // of x
     {
-      vec4 low0 = numbers(words0, 0, zero0);
-      vec4 high0 = numbers(words0, 1, zero0);
-      vec4 low1 = numbers(words1, 0, zero1);
-      vec4 high1 = numbers(words1, 1, zero1);
+      vec4 low0 = numbers(words0, 2 * 0, zero0);
+      vec4 high0 = numbers(words0, 2 * 0 + 1, zero0);
+      vec4 low1 = numbers(words1, 2 * 0, zero1);
+      vec4 high1 = numbers(words1, 2 * 0 + 1, zero1);
       vec4 x_low, x_high;
       int eight = step * (STEP / 8) + 0;
       if (HAS_NORM) {
@@ -100,11 +100,12 @@ void main() {
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
     }
+
     {
-      vec4 low0 = numbers(words0, 2, zero0);
-      vec4 high0 = numbers(words0, 3, zero0);
-      vec4 low1 = numbers(words1, 2, zero1);
-      vec4 high1 = numbers(words1, 3, zero1);
+      vec4 low0 = numbers(words0, 2 * 1, zero0);
+      vec4 high0 = numbers(words0, 2 * 1 + 1, zero0);
+      vec4 low1 = numbers(words1, 2 * 1, zero1);
+      vec4 high1 = numbers(words1, 2 * 1 + 1, zero1);
       vec4 x_low, x_high;
       int eight = step * (STEP / 8) + 1;
       if (HAS_NORM) {
@@ -120,11 +121,12 @@ void main() {
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
     }
+
     {
-      vec4 low0 = numbers(words0, 4, zero0);
-      vec4 high0 = numbers(words0, 5, zero0);
-      vec4 low1 = numbers(words1, 4, zero1);
-      vec4 high1 = numbers(words1, 5, zero1);
+      vec4 low0 = numbers(words0, 2 * 2, zero0);
+      vec4 high0 = numbers(words0, 2 * 2 + 1, zero0);
+      vec4 low1 = numbers(words1, 2 * 2, zero1);
+      vec4 high1 = numbers(words1, 2 * 2 + 1, zero1);
       vec4 x_low, x_high;
       int eight = step * (STEP / 8) + 2;
       if (HAS_NORM) {
@@ -140,11 +142,12 @@ void main() {
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
     }
+
     {
-      vec4 low0 = numbers(words0, 6, zero0);
-      vec4 high0 = numbers(words0, 7, zero0);
-      vec4 low1 = numbers(words1, 6, zero1);
-      vec4 high1 = numbers(words1, 7, zero1);
+      vec4 low0 = numbers(words0, 2 * 3, zero0);
+      vec4 high0 = numbers(words0, 2 * 3 + 1, zero0);
+      vec4 low1 = numbers(words1, 2 * 3, zero1);
+      vec4 high1 = numbers(words1, 2 * 3 + 1, zero1);
       vec4 x_low, x_high;
       int eight = step * (STEP / 8) + 3;
       if (HAS_NORM) {
@@ -160,6 +163,7 @@ void main() {
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
       [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
     }
+
     float factor0 = scales_open(scale0, group0);
     sum00 += factor0 * dot00;
     if (HAS_OFFSETS) sum00 += offset_of(group0) * total0;
