@@ -1,6 +1,7 @@
 #include "llm/model/language_model.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -69,8 +70,8 @@ Status LanguageModel::Describe() {
   SPIRLOOM_TRY_ASSIGN(token_state_, FindState(decode_, "token"));
   SPIRLOOM_TRY(FindState(decode_, "position").status());
   SPIRLOOM_TRY(SetSampling({}));
-  SPIRLOOM_TRY_ASSIGN(const size_t tokens, FindState(decode_, "tokens"));
-  context_ = static_cast<size_t>(decode_.states()[tokens].shape[0]);
+  SPIRLOOM_TRY_ASSIGN(tokens_state_, FindState(decode_, "tokens"));
+  context_ = static_cast<size_t>(decode_.states()[tokens_state_].shape[0]);
   return Status();
 }
 
@@ -109,20 +110,38 @@ Status LanguageModel::ReadRun(std::span<const int32_t> tokens) {
   std::memcpy(prefill_.InputBytes(0).data(), tokens.data(), tokens.size_bytes());
   SPIRLOOM_TRY(prefill_.Run());
   position_ += tokens.size();
+  steps_ = 1;
   return Status();
 }
 
-Status LanguageModel::Step() {
-  SPIRLOOM_TRY(CheckRoom(1));
-  SPIRLOOM_TRY(decode_.Run());
-  ++position_;
+Status LanguageModel::Step(size_t steps) {
+  SPIRLOOM_TRY(CheckRoom(steps));
+  SPIRLOOM_TRY_ASSIGN(PendingRun run, decode_.SubmitSteps(steps));
+  SPIRLOOM_TRY(run.Wait());
+  position_ += steps;
+  steps_ = steps;
   return Status();
 }
 
-Result<int32_t> LanguageModel::chosen() const {
-  int32_t token = 0;
-  SPIRLOOM_TRY(decode_.ReadState(token_state_, std::as_writable_bytes(std::span(&token, 1))));
-  return token;
+Status LanguageModel::Rewind(size_t position, int32_t chosen) {
+  assert(position <= position_);
+  SPIRLOOM_TRY(SetState(decode_, "position", static_cast<int32_t>(position)));
+  SPIRLOOM_TRY(SetState(decode_, "token", chosen));
+  position_ = position;
+  steps_ = 1;
+  return Status();
+}
+
+Result<std::vector<int32_t>> LanguageModel::chosen() const {
+  std::vector<int32_t> tokens(context_ + 1);  // the last one's place, if the context is full
+  SPIRLOOM_TRY(
+      decode_.ReadState(tokens_state_, std::as_writable_bytes(std::span(tokens).first(context_))));
+  if (position_ == context_) {
+    SPIRLOOM_TRY(
+        decode_.ReadState(token_state_, std::as_writable_bytes(std::span(tokens).last(1))));
+  }
+  const std::span<const int32_t> read = std::span(tokens).first(position_ + 1).last(steps_);
+  return std::vector<int32_t>(read.begin(), read.end());
 }
 
 Status LanguageModel::SetSampling(const Sampling& sampling) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "llm/model/sampling.h"
 #include "spirloom/model.h"
@@ -30,14 +31,17 @@ class LanguageModel {
   // kInvalidArgument, having read none, for more than the context has room for, and for a token
   // that is none.
   Status Read(std::span<const int32_t> tokens);
-  // Reads the chosen token and chooses the next one. Fails with kInvalidArgument if the context is
-  // full.
-  Status Step();
+  // Reads the chosen token and chooses the next one, `steps` times in one submission, so that the
+  // device does not wait for the host in between. Fails with kInvalidArgument, having read none, if
+  // the context has no room for them.
+  Status Step(size_t steps = 1);
+  // Goes back to when `position` tokens had been read, and `chosen` been chosen as the next one.
+  Status Rewind(size_t position, int32_t chosen);
 
   // How runs choose from now on; at first the token of the greatest score.
   Status SetSampling(const Sampling& sampling);
-  // The token that the last run chose.
-  Result<int32_t> chosen() const;
+  // The tokens that the last run chose, one for each of its steps.
+  Result<std::vector<int32_t>> chosen() const;
 
   const Model& prefill() const { return prefill_; }
   const Model& decode() const { return decode_; }
@@ -55,7 +59,9 @@ class LanguageModel {
   size_t vocabulary_ = 0;
   size_t longest_ = 0;  // run of prefill
   size_t position_ = 0;
+  size_t steps_ = 1;  // of the last run
   size_t token_state_ = 0;
+  size_t tokens_state_ = 0;
 };
 
 }  // namespace spirloom::llm

@@ -153,6 +153,22 @@ def test_a_conversation_goes_on(llm: Program, model: Path) -> None:
     assert f"{end} of {CONTEXT} tokens of context" in done.stderr
 
 
+def test_steps_behind_an_end_are_undone(llm: Program, model: Path, tmp_path: Path) -> None:
+    """Several go to the device together; what the reply did not come to is no part of the talk."""
+    begun = ids(llm, model, "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n")
+    first = greedy(model, begun, 4)
+    end = first[3]
+    assert end not in first[:3]
+    done = llm(with_ends(model, [end], tmp_path), "--chat", "--tokens", 30, text="Hi\nthe thing\n")
+    assert done.returncode == 0, done.stderr
+    middle = ids(
+        llm, model, "<|im_end|>\n<|im_start|>user\nthe thing<|im_end|>\n<|im_start|>assistant\n"
+    )
+    second = greedy(model, [*begun, *first[:3], *middle], 30)
+    second = second[: second.index(end)] if end in second else second
+    assert done.stdout == f"{text_of(model, first[:3])}\n{text_of(model, second)}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
