@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks import kernels, language, load, memory, networks, toolchain
 from benchmarks.context import ROOT, BenchmarkFailed, Context, run
 from benchmarks.gpu import page as gpu_page
+from benchmarks.gpu.bench import PARTS
 from benchmarks.gpu.bundle import make_bundle
 from benchmarks.gpu.networks import NETWORKS
 from benchmarks.machine import LOADED, Usage, describe, others_now
@@ -111,9 +112,9 @@ def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
     networks = NETWORKS[:1] if arguments.quick else NETWORKS
     make_bundle(arguments.build.resolve(), folder, networks)
     out = folder / "gpu.json"
-    tuned = ["--tuned"] if arguments.tuned else []
+    parts = [part for part in PARTS if part != "tuned" or arguments.tuned]
     times = ["--times", str(arguments.times)]
-    run([sys.executable, folder / "bench.py", "--out", out, *times, *tuned])
+    run([sys.executable, folder / "bench.py", "--out", out, *times, "--parts", ",".join(parts)])
     found = json.loads(out.read_text(encoding="utf-8"))
     name = re.sub("[^a-z0-9]+", "-", found["ceilings"]["device"].lower()).strip("-")
     write(arguments.out / "benchmarks" / "results" / f"gpu-{name}.json", out.read_text())

@@ -1,8 +1,16 @@
 """Times what the folder holds on a GPU, beside PyTorch where Python has one with CUDA; writes JSON.
 
-    python3 bench.py --out gpu.json [--device NAME] [--times 3] [--tuned] [--without-torch]
+    python3 bench.py --out gpu.json [--device NAME] [--times 3] [--parts calls,networks]
 
-With --tuned, networks also with the kernels that `spirloom-run --tune` finds fastest there.
+It is written after each part. A file that is there is gone on with: parts that are asked for are
+measured anew, the others stay, unless they are of another bundle.
+
+    ceilings   what the device can do at most
+    calls      each call of calls.json
+    networks   by the host's clock and the GPU's
+    language   prompts and replies of language models
+    torch      calls and networks by PyTorch
+    tuned      networks with the kernels that `spirloom-run --tune` finds fastest; if asked for
 
 Needs Python 3.11 and its standard library. Every figure is the least of several processes.
 """
@@ -11,11 +19,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -167,41 +177,68 @@ def least(rounds: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def measure(bundle: Bundle, times: int, with_torch: bool, with_tuned: bool) -> dict[str, Any]:
-    """All of it, in turns."""
-    found = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "times": times,
-        "ceilings": ceilings(bundle),
+def calls(bundle: Bundle, times: int) -> dict[str, Any]:
+    return {
         "calls": json.loads((HERE / "calls.json").read_text(encoding="utf-8")),
         "call_times": least([call_times(bundle) for _ in range(times)]),
-        **both_times(bundle, times, RULE),
-        "language": language_rates(bundle, times),
-        "torch": torch_times(times) if with_torch else {"missing": "not asked for"},
     }
-    if with_tuned:
-        found["tuned"] = tuned_times(bundle, times)
-    return found
+
+
+PARTS: dict[str, Callable[[Bundle, int], dict[str, Any]]] = {
+    "ceilings": lambda bundle, _: {"ceilings": ceilings(bundle)},
+    "calls": calls,
+    "networks": lambda bundle, times: both_times(bundle, times, RULE),
+    "language": lambda bundle, times: {"language": language_rates(bundle, times)},
+    "torch": lambda _, times: {"torch": torch_times(times)},
+    "tuned": lambda bundle, times: {"tuned": tuned_times(bundle, times)},
+}
+
+
+def begun(out: Path, times: int) -> dict[str, Any]:
+    """What the file has of this bundle, and how it comes about from now on."""
+    digest = hashlib.sha256()
+    for name in ("calls.slcases", "probes.slpack", "spirloom-kernels", "spirloom-run"):
+        digest.update((HERE / name).read_bytes())
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    if found.get("bundle") != digest.hexdigest():
+        found = {"bundle": digest.hexdigest()}
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {**found, "date": today, "times": min(times, found.get("times", times))}
+
+
+def parts_of(text: str) -> list[str]:
+    parts = text.split(",")
+    for part in parts:
+        if part not in PARTS:
+            raise argparse.ArgumentTypeError(f"{part!r} is none of: {', '.join(PARTS)}.")
+    return parts
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    summary, _, details = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        description=summary, epilog=details, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     parser.add_argument("--device", default="", help="as spirloom-run takes it")
     parser.add_argument(
         "--times", type=int, default=3, help="processes for each figure (default 3)"
     )
-    parser.add_argument("--without-torch", action="store_true")
     parser.add_argument(
-        "--tuned",
-        action="store_true",
-        help="also time networks with the kernels that tuning finds fastest",
+        "--parts",
+        type=parts_of,
+        default=[part for part in PARTS if part != "tuned"],
+        metavar="PART,PART",
+        help="what to measure (default: all but tuned)",
     )
     arguments = parser.parse_args()
+    found = begun(arguments.out, arguments.times)
     with tempfile.TemporaryDirectory() as scratch:
         bundle = Bundle(arguments.device, Path(scratch))
-        found = measure(bundle, arguments.times, not arguments.without_torch, arguments.tuned)
-    arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        for part in arguments.parts:
+            print(f"== {part}", flush=True)
+            found |= PARTS[part](bundle, arguments.times)
+            arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(f"written: {arguments.out}")
     return 0
 

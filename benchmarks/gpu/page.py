@@ -9,10 +9,19 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from benchmarks.context import BenchmarkFailed
 from benchmarks.plot import Bars, chart
 from benchmarks.tables import figure, milliseconds, percent, table, times
 
 Results = Mapping[str, Any]
+
+# Of each part that a page is about, something that it gives.
+NEEDED = {
+    "ceilings": "ceilings",
+    "calls": "call_times",
+    "networks": "network_gpu_times",
+    "language": "language",
+}
 
 INTRODUCTION = """\
 # GPUs
@@ -21,8 +30,9 @@ INTRODUCTION = """\
     ./dev bundle                       # a folder for another one: Python there, and nothing else
     python3 bench.py --out FILE.json   # there; the file goes to benchmarks/results/gpu-NAME.json
 
-With `--tuned`, `bench.py` and `./dev bench gpu` also time networks with the kernels that tuning
-finds fastest on the device, beside the rule's.
+`bench.py` writes its file after each part, and goes on with it: `--parts calls,networks` measures
+these anew. With `--parts tuned`, and `./dev bench gpu --tuned`, networks are also timed with the
+kernels that tuning finds fastest on the device, beside the rule's.
 
     ./dev sweep mm --kernel matrix_64 --param "tile=[64, 64, 32],[64, 64, 64]" \\
         --call "2048x2048 2048x2048 f16"          # a kernel with other tile sizes, on this machine
@@ -104,11 +114,18 @@ CEILINGS = (
 
 
 def read_results(folder: Path) -> dict[str, Results]:
-    """By name, the results of bench.py that there are."""
-    return {
-        path.stem.removeprefix("gpu-"): json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(folder.glob("gpu-*.json"))
-    }
+    """By name, the results of bench.py that there are. Raises BenchmarkFailed for a file without
+    what a page cannot do without."""
+    found: dict[str, Results] = {}
+    for path in sorted(folder.glob("gpu-*.json")):
+        results = json.loads(path.read_text(encoding="utf-8"))
+        for part, key in NEEDED.items():
+            if key not in results:
+                raise BenchmarkFailed(
+                    f"{path} has no {key}: python3 bench.py --out FILE --parts {part} adds them."
+                )
+        found[path.stem.removeprefix("gpu-")] = {"torch": {"missing": "not measured"}, **results}
+    return found
 
 
 def files(found: Mapping[str, Results]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
 from benchmarks.calls import library
+from benchmarks.context import BenchmarkFailed
 from benchmarks.gpu.bundle import make_bundle
 from benchmarks.gpu.calls import calls_of, write_pack
 from benchmarks.gpu.language import LLAMA_1B, LanguageModel
@@ -64,11 +65,20 @@ def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     make_bundle(BUILD, folder, networks, table, [LanguageModel("tiny", TINY)])
     out = folder / "gpu.json"
     done = subprocess.run(
-        [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1", "--tuned"],
+        [sys.executable, "-I", folder / "bench.py", "--out", out, "--times", "1"],
+        capture_output=True, text=True, check=False, cwd="/",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    before: dict[str, Any] = json.loads(out.read_text())
+    done = subprocess.run(
+        [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "tuned,ceilings"],
         capture_output=True, text=True, check=False, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(out.read_text())
+    assert "tuned" not in before
+    anew = {key: found[key] for key in ("date", "ceilings", "tuned")}
+    assert found == before | anew
     return found
 
 
@@ -103,6 +113,15 @@ def test_tuned_networks_are_timed_beside_the_rules(results: dict[str, Any], tmp_
     untuned = {key: value for key, value in results.items() if key != "tuned"}
     (tmp_path / "gpu-a.json").write_text(json.dumps(untuned))
     assert "### Tuned networks" not in files(read_results(tmp_path))["docs/gpus.md"]
+
+
+def test_a_page_says_what_it_lacks(results: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "gpu-a.json"
+    path.write_text(json.dumps({k: v for k, v in results.items() if k != "torch"}))
+    assert "no PyTorch: not measured" in files(read_results(tmp_path))["docs/gpus.md"]
+    path.write_text(json.dumps({k: v for k, v in results.items() if k != "call_times"}))
+    with pytest.raises(BenchmarkFailed, match="has no call_times: .* --parts calls adds them"):
+        read_results(tmp_path)
 
 
 def test_language_models_are_timed(results: dict[str, Any]) -> None:
