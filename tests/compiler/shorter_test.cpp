@@ -42,7 +42,7 @@ class Shorter : public testing::Test {
   size_t Count(spv::Op opcode) { return counts_[opcode]; }
 
   std::vector<uint32_t> module_;
-  std::map<uint16_t, size_t> counts_;
+  std::map<uint32_t, size_t> counts_;
 };
 
 TEST_F(Shorter, DivisionsAreCalls) {

@@ -160,7 +160,7 @@ TEST_F(ModelTest, StatesAreUpdatedInPlace) {
   EXPECT_EQ(model.stats().dispatches, 4u);  // update, y, position; and that into its state
   EXPECT_LT(model.stats().planned_bytes, ValueOf(Load(Cache(/*late=*/true))).stats().planned_bytes);
   Floats rows(15);
-  for (int run = 0; run < 3; ++run) {  // the last one has room for one row
+  for (size_t run = 0; run < 3; ++run) {  // the last one has room for one row
     const Floats x{1, 2, 3, 4, 5, static_cast<float>(run)};
     for (size_t i = 0; i < 6 && 6 * run + i < 15; ++i) rows[6 * run + i] = x[i];
     const Floats y = ValueOf(RunModel(model, {x}))[0];
