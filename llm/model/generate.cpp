@@ -12,9 +12,9 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Steps that go to the device together. Each submission costs the time that the host takes to see
-// it end and to make the next one, about 50 us; a reply that came in bursts of more than 20 ms
-// would be seen to.
+// Steps that go to the device together: between submissions it waits until the host has seen the
+// last one end and made the next. More than 20 ms of them would make a reply come in visible
+// bursts.
 constexpr size_t kMostTogether = 16;
 constexpr double kBurstSeconds = 0.02;
 

@@ -28,8 +28,8 @@ struct Reply {
   double step_seconds = 0;   // of all further ones
 };
 
-// Reads `prompt` and goes on for at most `most` tokens, at least one. `hear` gets each as soon as
-// it is chosen.
+// Reads `prompt` and goes on for at most `most` tokens, at least one. `hear` gets each in turn, as
+// soon as the steps that were submitted together have ended; the model has read all but the last.
 Result<Reply> Generate(LanguageModel& model, const Facts& facts, std::span<const int32_t> prompt,
                        size_t most, const std::function<void(int32_t)>& hear);
 

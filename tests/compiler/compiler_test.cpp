@@ -28,14 +28,19 @@ class CompilerPackTest : public CompilerTest {
       AddVariant("v" + std::to_string(i), parts.Text());
     }
   }
-};
 
-// 8-byte aligned bytes.
-std::vector<uint64_t> Aligned(const std::string& bytes) {
-  std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
-  std::memcpy(aligned.data(), bytes.data(), bytes.size());
-  return aligned;
-}
+  // What was written; lives as long as the test.
+  pack::ShaderPack OpenPack() {
+    const std::string bytes = PackBytes();
+    aligned_.resize((bytes.size() + 7) / 8);
+    std::memcpy(aligned_.data(), bytes.data(), bytes.size());
+    const auto view = std::as_bytes(std::span(aligned_)).first(bytes.size());
+    return ValueOf(pack::ShaderPack::Open(view, pack::PackCheck::kContent));
+  }
+
+ private:
+  std::vector<uint64_t> aligned_;
+};
 
 TEST_F(CompilerPackTest, BytesDoNotDependOnThreads) {
   AddVariants(20);
@@ -68,10 +73,7 @@ TEST_F(CompilerPackTest, SaysWhichKernelsDoNotLookAtTheirWorkgroup) {
   }
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
-  const std::string bytes = PackBytes();
-  const std::vector<uint64_t> aligned = Aligned(bytes);
-  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
-  const pack::ShaderPack pack = ValueOf(pack::ShaderPack::Open(view, pack::PackCheck::kContent));
+  const pack::ShaderPack pack = OpenPack();
   std::vector<int> any_lanes;
   for (const pack::VariantRow& row : pack.variants()) any_lanes.push_back(row.any_lanes);
   EXPECT_THAT(any_lanes, testing::ElementsAre(1, 1, 0, 0, 0, 0));
@@ -83,10 +85,7 @@ TEST_F(CompilerPackTest, NeedsThatFollowFromDtypesAreThoseOfTheModule) {
   AddVariant("v1", ScaledHalves().Text())["may_need"] = may_need;
   const Result<CompileReport> report = Compile();
   ASSERT_TRUE(report.ok()) << report.status().message();
-  const std::string bytes = PackBytes();
-  const std::vector<uint64_t> aligned = Aligned(bytes);
-  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
-  const pack::ShaderPack pack = ValueOf(pack::ShaderPack::Open(view, pack::PackCheck::kContent));
+  const pack::ShaderPack pack = OpenPack();
   std::vector<uint64_t> needs;
   for (const pack::VariantRow& row : pack.variants()) needs.push_back(row.needs);
   EXPECT_THAT(needs,
@@ -103,35 +102,28 @@ TEST_F(CompilerPackTest, TheRuntimesReaderReadsIt) {
   EXPECT_EQ(report->variants, 7u);
   EXPECT_EQ(report->modules, 5u);
 
-  const std::string bytes = PackBytes();
-  const std::vector<uint64_t> aligned = Aligned(bytes);
-  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
-  const Result<pack::ShaderPack> pack = pack::ShaderPack::Open(view, pack::PackCheck::kContent);
-  ASSERT_TRUE(pack.ok()) << pack.status().message();
+  const pack::ShaderPack pack = OpenPack();
   const auto ops = std::as_bytes(std::span(std::string_view("ops")));
-  EXPECT_TRUE(std::ranges::equal(pack->registry(), ops));
-  ASSERT_EQ(pack->variants().size(), 7u);
-  const pack::VariantRow* row = pack->Find(uint64_t{5} << 32);
+  EXPECT_TRUE(std::ranges::equal(pack.registry(), ops));
+  ASSERT_EQ(pack.variants().size(), 7u);
+  const pack::VariantRow* row = pack.Find(uint64_t{5} << 32);
   ASSERT_NE(row, nullptr);
-  EXPECT_EQ(pack->Name(*row), "v2");
+  EXPECT_EQ(pack.Name(*row), "v2");
   EXPECT_EQ(row->binding_count, 2);
   EXPECT_EQ(row->push_bytes, 20);
   EXPECT_EQ(row->constant_count, 1);
   EXPECT_EQ(row->workgroup[0], 64);
   EXPECT_EQ(row->vulkan_minor, 1);
-  EXPECT_EQ(pack->variants()[3].vulkan_minor, 3);
+  EXPECT_EQ(pack.variants()[3].vulkan_minor, 3);
   // v2 has the code of v1.
-  EXPECT_EQ(row->module, pack->variants()[1].module);
-  EXPECT_NE(row->module, pack->variants()[0].module);
-  EXPECT_TRUE(Validate(ValueOf(pack->ReadSpirv(*row)), Target::kVulkan11).ok());
+  EXPECT_EQ(row->module, pack.variants()[1].module);
+  EXPECT_NE(row->module, pack.variants()[0].module);
+  EXPECT_TRUE(Validate(ValueOf(pack.ReadSpirv(*row)), Target::kVulkan11).ok());
 }
 
 TEST_F(CompilerPackTest, NoVariantsMakeAnEmptyPack) {
   ASSERT_TRUE(Compile().ok());
-  const std::string bytes = PackBytes();
-  const std::vector<uint64_t> aligned = Aligned(bytes);
-  const auto view = std::as_bytes(std::span(aligned)).first(bytes.size());
-  EXPECT_TRUE(pack::ShaderPack::Open(view, pack::PackCheck::kContent).ok());
+  EXPECT_TRUE(OpenPack().variants().empty());
 }
 
 TEST_F(CompilerPackTest, ExtractedModulesAreValid) {
