@@ -28,7 +28,7 @@ Status Submission::AddInputs(std::span<const std::span<const std::byte>> inputs)
       if (part.piece != piece || inputs[part.tensor].empty()) continue;  // empty: bound
       assert(part.offset + part.size <= inputs[part.tensor].size());
       std::memcpy(recording.inputs[part.tensor].data + part.offset,
-                  inputs[part.tensor].data() + part.offset, part.size);
+                  inputs[part.tensor].data() + part.offset, static_cast<size_t>(part.size));
     }
     const std::scoped_lock lock(mutex_);
     if (!copies.commands.empty()) Add(copies.commands[piece]);
@@ -76,7 +76,8 @@ Status TakeOutputs(const ModelState& state, std::span<const std::span<std::byte>
       if (part.piece != piece || outputs[part.tensor].empty()) continue;  // empty: bound
       assert(part.offset + part.size <= outputs[part.tensor].size());
       std::memcpy(outputs[part.tensor].data() + part.offset,
-                  recording.outputs[part.tensor].data + part.offset, part.size);
+                  recording.outputs[part.tensor].data + part.offset,
+                  static_cast<size_t>(part.size));
     }
     return Status();
   };
