@@ -167,6 +167,29 @@ def cached_attention(
     return np.asarray(y if heads_first else y.swapaxes(1, 2))
 
 
+def decode_attention(
+    x: Array,
+    keys: Array,
+    values: Array,
+    cos: Array,
+    sin: Array,
+    position: Indices,
+    query_norm: Array | None,
+    key_norm: Array | None,
+    eps: float,
+    interleaved: bool,
+    window: int,
+    scale: float,
+    softcap: float,
+) -> tuple[Array, ...]:
+    """A row put into the caches, and its query over them, one operator after the other."""
+    query, keys, values = rotary_cache(
+        x, keys, values, cos, sin, position, query_norm, key_norm, eps, interleaved
+    )
+    y = cached_attention(query, keys, values, position, False, window, scale, softcap)
+    return y, keys, values
+
+
 def cached_attention_parts(
     query: Array,
     keys: Array,

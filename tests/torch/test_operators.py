@@ -39,6 +39,7 @@ UNREACHED = {
     "spirloom.choose_qparams": _QUANTISED,
     "spirloom.convolution_i8": _STATIC,
     "spirloom.copy": "what the runtime puts between storages",
+    "spirloom.decode_attention": _FAMILY,
     "spirloom.dequantize": _QUANTISED,
     "spirloom.embedding_q4": _QUANTISED,
     "spirloom.embedding_q8": _QUANTISED,

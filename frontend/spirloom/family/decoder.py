@@ -17,8 +17,9 @@ from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpError, OpLibrary
 
-# From how many rows of a cache on, and in how many parts, a single query looks at it.
-_PARTED, PARTS = 512, 32
+# The most rows of a cache that a workgroup looks at for a head of a single query, and in how many
+# parts more are looked at: by more of a GPU, in three dispatches for one.
+_WHOLE, PARTS = 8192, 32
 # What spirloom.gated_linear calls activations.
 _CODES = {SILU: 6, GELU_TANH: 10}
 
@@ -146,8 +147,7 @@ class Step:
         before = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.before]
         after = [norm and f"{prefix}.{norm}.weight" for norm in c.traits.after]
         h = _before(x, before[0])
-        q, keys, values = self._cached(self._heads(h, attention), attention, layer)
-        seen = self._attention(attention, q, keys, values, c.window(layer))
+        seen = self._attention(self._heads(h, attention), attention, layer)
         flat = self._view(seen, (1, self._count, c.heads * c.head_size))
         x = self._last_linear(f"{attention}.o_proj", flat, x, after[0])
         h = _before(x, before[1])
@@ -176,33 +176,6 @@ class Step:
     def _beside(self, name: str, parts: list[Tensor]) -> Tensor:
         return self._call(name, "aten.cat", tensors=tuple(parts), dim=2)
 
-    def _cached(self, heads: Tensor, name: str, layer: int) -> tuple[Tensor, ...]:
-        """The queries, turned, and the caches with these tokens' rows."""
-        c = self._config
-        shape = (1, self._context, c.cached_heads, c.head_size)
-        dtype = self._weights.dtype
-        states = [self._state(f"{each}.{layer}", dtype, shape) for each in ("keys", "values")]
-        norms: dict[str, Tensor | None] = dict.fromkeys(("query_norm", "key_norm"))
-        if self._weights.has(f"{name}.q_norm.weight") and not c.traits.joined_heads:
-            norms = {
-                norm: self._weights.vectors({f"{name}.{norm[0]}_norm.weight": c.head_size})
-                for norm in norms
-            }
-        self._build.name = f"{name}.rotary_cache"
-        query, *updates = self._build.emit_all(
-            "spirloom.rotary_cache",
-            x=heads,
-            keys=states[0].tensor,
-            values=states[1].tensor,
-            position=self._position,
-            eps=c.eps,
-            **self._angles(c.rotation(layer)),
-            **norms,
-        )
-        for state, update in zip(states, updates, strict=True):
-            state.update = update
-        return query, *updates
-
     def _gated(self, h: Tensor | _Normed, mlp: str) -> Tensor:
         """activation(gate) * up of two products: of one row by one dispatch."""
         inner, activation = self._config.inner, self._config.traits.activation
@@ -220,17 +193,49 @@ class Step:
         gate = self._call(f"{mlp}.act", "aten.gelu", x=made[0], approximate="tanh")
         return self._build.mul(gate, made[1])
 
-    def _attention(self, name: str, q: Tensor, keys: Tensor, values: Tensor, window: int) -> Tensor:
-        args = {
-            "query": q,
-            "keys": keys,
-            "values": values,
-            "positions": self._position,
-            "window": window,
-            "scale": self._config.scale,
-            "softcap": self._config.score_cap,
+    def _attention(self, heads: Tensor, name: str, layer: int) -> Tensor:
+        """What the queries among the heads see in the caches, which get these tokens' rows."""
+        c = self._config
+        shape = (1, self._context, c.cached_heads, c.head_size)
+        dtype = self._weights.dtype
+        states = [self._state(f"{each}.{layer}", dtype, shape) for each in ("keys", "values")]
+        put = {
+            "x": heads,
+            "keys": states[0].tensor,
+            "values": states[1].tensor,
+            "position": self._position,
+            "eps": c.eps,
+            **self._angles(c.rotation(layer)),
+            **self._head_norms(name),
         }
-        if self._given or self._context < _PARTED:
+        look = {"window": c.window(layer), "scale": c.scale, "softcap": c.score_cap}
+        if not self._given and self._context <= _WHOLE:
+            self._build.name = name
+            seen, *updates = self._build.emit_all("spirloom.decode_attention", **put, **look)
+        else:
+            self._build.name = f"{name}.rotary_cache"
+            query, *updates = self._build.emit_all("spirloom.rotary_cache", **put)
+            asked = {"query": query, "keys": updates[0], "values": updates[1]}
+            seen = self._seen(name, positions=self._position, **asked, **look)
+        for state, update in zip(states, updates, strict=True):
+            state.update = update
+        return seen
+
+    def _head_norms(self, attention: str) -> dict[str, Tensor | None]:
+        """What each head of queries and of keys is normed by, if by itself."""
+        norms: dict[str, Tensor | None] = dict.fromkeys(("query_norm", "key_norm"))
+        if self._weights.has(f"{attention}.q_norm.weight") and not self._config.traits.joined_heads:
+            norms = {
+                norm: self._weights.vectors(
+                    {f"{attention}.{norm[0]}_norm.weight": self._config.head_size}
+                )
+                for norm in norms
+            }
+        return norms
+
+    def _seen(self, name: str, **args: object) -> Tensor:
+        """Attention of queries that are turned already."""
+        if self._given:
             return self._call(name, "spirloom.cached_attention", **args)
         self._build.name = name
         parts, tops, sums = self._build.emit_all(
@@ -238,7 +243,7 @@ class Step:
         )
         return self._call(
             name, "spirloom.join_attention",
-            parts=parts, tops=tops, sums=sums, dtype=str(q.dtype),
+            parts=parts, tops=tops, sums=sums, dtype=str(self._weights.dtype),
         )  # fmt: skip
 
     def _angles(self, rotation: Rotation) -> dict[str, Tensor]:

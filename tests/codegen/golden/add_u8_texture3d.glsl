@@ -22,8 +22,5 @@ void main() {
   ivec4 sizes = ivec4(y_shape[4], y_shape[5], y_shape[6], y_shape[7]);
   if (i >= texel_count(sizes)) return;
   ivec4 nchw = texel_nchw(i, sizes);
-  ivec4 a = a_lanes(nchw, sizes.y);
-  ivec4 b = b_lanes(nchw, sizes.y);
-  ivec4 y = ivec4(combine(a.x, b.x), combine(a.y, b.y), combine(a.z, b.z), combine(a.w, b.w));
-  y_put_texel(texel_place(nchw, sizes), FINISH(y), sizes.y - nchw.y);
+  y_put_texel(texel_place(nchw, sizes), four(a_lanes(nchw, sizes.y), b_lanes(nchw, sizes.y)), sizes.y - nchw.y);
 }

@@ -120,6 +120,18 @@ def _cached_attention(
     return y if heads_first else y.transpose(1, 2)
 
 
+def _decode_attention(
+    x: Any, keys: Any, values: Any, cos: Any, sin: Any, position: Any,
+    query_norm: Any, key_norm: Any, eps: float, interleaved: bool,
+    window: int, scale: float, softcap: float,
+) -> Any:  # fmt: skip
+    query, keys, values = _rotary_cache(
+        x, keys, values, cos, sin, position, query_norm, key_norm, eps, interleaved
+    )
+    y = _cached_attention(query, keys, values, position, False, window, scale, softcap)
+    return y, keys, values
+
+
 def _parts(
     q: Any,
     k: Any,
@@ -159,5 +171,6 @@ FORMS: dict[str, Callable[..., Any]] = {
     "spirloom.sample_token": _sample_token,
     "spirloom.cached_attention": _cached_attention,
     "spirloom.cached_attention_parts": _parts,
+    "spirloom.decode_attention": _decode_attention,
     "spirloom.join_attention": _joined,
 }

@@ -285,6 +285,13 @@ int cluster_number() { return flat_index() / 8; }
 // `value` as lane `lane` of the cluster has it.
 vec4 from_lane(vec4 value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 float from_lane(float value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
+
+// The sum of `value` over the cluster's lanes, in each of them.
+float cluster_sum(float value) {
+  value += subgroupShuffleXor(value, 1);
+  value += subgroupShuffleXor(value, 2);
+  return value + subgroupShuffleXor(value, 4);
+}
 ivec3 pixel_at(int i, ivec4 sizes) {
   int column = take(i, sizes.w);
   int row = take(i, sizes.z);
