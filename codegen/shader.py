@@ -58,6 +58,7 @@ def _context(variant: Variant) -> dict[str, object]:
         "push": [_member(m, variant) for m in variant.kernel.push],
         "constants": [_constant(c) for c in variant.kernel.constants],
         "workgroup": list(variant.kernel.workgroup),
+        "needs": [need.value for need in variant.needs],
     }
 
 

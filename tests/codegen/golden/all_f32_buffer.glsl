@@ -42,8 +42,8 @@ bool reduce_across(bool v) {
     }
     barrier();
   }
+  v = reduce_across_partial[0];
 
-    v = reduce_across_partial[0];
   }
   return v;
 }

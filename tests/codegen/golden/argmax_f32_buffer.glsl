@@ -35,8 +35,8 @@ Found best_of(Found v) {
     }
     barrier();
   }
+  v = best_of_partial[0];
 
-    v = best_of_partial[0];
   }
   return v;
 }

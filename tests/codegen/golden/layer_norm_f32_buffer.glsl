@@ -22,8 +22,8 @@ float across(float v) {
     }
     barrier();
   }
+  v = across_partial[0];
 
-    v = across_partial[0];
   }
   return v;
 }

@@ -3,6 +3,7 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 
 float sum_of_four(vec4 v) { return (v.x + v.y) + (v.z + v.w); }
 

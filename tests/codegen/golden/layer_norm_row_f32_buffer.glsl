@@ -2,6 +2,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 
 float sum_of_four(vec4 v) { return (v.x + v.y) + (v.z + v.w); }
 

@@ -28,8 +28,8 @@ float across_max(float v) {
     }
     barrier();
   }
+  v = across_max_partial[0];
 
-    v = across_max_partial[0];
   }
   return v;
 }
@@ -50,8 +50,8 @@ float across_sum(float v) {
     }
     barrier();
   }
+  v = across_sum_partial[0];
 
-    v = across_sum_partial[0];
   }
   return v;
 }

@@ -3,52 +3,52 @@
 #extension GL_EXT_samplerless_texture_functions : require
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 
 #define TYPE float
 
+const int LANES = 128;
+shared float partial[LANES / 8];
+
 float combine(float total, float v) { return total + v; }
 
-float across(float v) {
-  int own = int(gl_LocalInvocationID.x);
-  barrier();
-  partial[own] = v;
-  barrier();
-  for (int apart = LANES / 2; apart > 0; apart /= 2) {
-    if (own < apart) {
-      float a = partial[own];
-      float b = partial[own + apart];
-      partial[own] = combine(a, b);
-    }
-    barrier();
-  }
-
-  return partial[0];
+// What the lanes of a cluster have, combined.
+float of_cluster(float v) {
+  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) v = combine(v, subgroupShuffleXor(v, apart));
+  return v;
 }
 
 void main() {
-  int row = workgroup_number();
+  int lane = int(gl_LocalInvocationID.x);
+  int own = lane % ROW_LANES;
+  int row = workgroup_number() * (LANES / ROW_LANES) + lane / ROW_LANES;
   int begin = min(row, rows - 1) * fours;
   vec4 totals = vec4(0.0);
-  for (int k = lane(); k < fours; k += 4 * LANES) {
+  for (int k = own; k < fours; k += 4 * ROW_LANES) {
     vec4 run = vec4(0.0);
-    vec4 v0 = x_at4(begin + min(k + 0 * LANES, fours - 1));
-    vec4 v1 = x_at4(begin + min(k + 1 * LANES, fours - 1));
-    vec4 v2 = x_at4(begin + min(k + 2 * LANES, fours - 1));
-    vec4 v3 = x_at4(begin + min(k + 3 * LANES, fours - 1));
-    if (k + 0 * LANES < fours) {
+    vec4 v0 = x_at4(begin + min(k + 0 * ROW_LANES, fours - 1));
+    vec4 v1 = x_at4(begin + min(k + 1 * ROW_LANES, fours - 1));
+    vec4 v2 = x_at4(begin + min(k + 2 * ROW_LANES, fours - 1));
+    vec4 v3 = x_at4(begin + min(k + 3 * ROW_LANES, fours - 1));
+    if (k + 0 * ROW_LANES < fours) {
       for (int c = 0; c < 4; c++) run[c] = combine(run[c], v0[c]);
     }
-    if (k + 1 * LANES < fours) {
+    if (k + 1 * ROW_LANES < fours) {
       for (int c = 0; c < 4; c++) run[c] = combine(run[c], v1[c]);
     }
-    if (k + 2 * LANES < fours) {
+    if (k + 2 * ROW_LANES < fours) {
       for (int c = 0; c < 4; c++) run[c] = combine(run[c], v2[c]);
     }
-    if (k + 3 * LANES < fours) {
+    if (k + 3 * ROW_LANES < fours) {
       for (int c = 0; c < 4; c++) run[c] = combine(run[c], v3[c]);
     }
     for (int c = 0; c < 4; c++) totals[c] = combine(totals[c], run[c]);
   }
-  float total = across(combine(combine(totals.x, totals.y), combine(totals.z, totals.w)));
-  if (row < rows && lane() == 0) y_put(row, total / float(count));
+  float total = of_cluster(combine(combine(totals.x, totals.y), combine(totals.z, totals.w)));
+  if (cluster_lane() == 0) partial[lane / 8] = total;
+  barrier();
+  total = 0.0;
+  for (int k = cluster_lane(); k < ROW_LANES / 8; k += 8) total = combine(total, partial[(lane - own) / 8 + k]);
+  total = of_cluster(total);
+  if (row < rows && own == 0) y_put(row, total / float(count));
 }

@@ -24,8 +24,9 @@ Found best_of(Found v) {
     }
     barrier();
   }
+  v = found[0];
 
-  return found[0];
+  return v;
 }
 
 // Floats as integers of the same order, and back.
