@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import spirloom
-from spirloom.llm import Sampling
+from spirloom.llm import Sampling, language_model
 
 from tests.llm.conftest import CONTEXT, Program
 from tests.llm.folder import write_folder
 
 PROMPT = "The quick brown fox jumps over it."
+
+
+def test_steps_go_together_as_in_python() -> None:
+    text = (Path(__file__).parents[2] / "llm" / "model" / "generate.cpp").read_text()
+    found = dict(re.findall(r"constexpr \w+ (kMostTogether|kBurstSeconds) = ([\d.]+);", text))
+    assert int(found["kMostTogether"]) == language_model.MOST_TOGETHER
+    assert float(found["kBurstSeconds"]) == language_model.BURST_SECONDS
 
 
 def ids(llm: Program, model: Path, text: str) -> list[int]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from spirloom.runtime import load
 from spirloom.runtime.errors import InvalidArgument, InvalidFile
 from spirloom.runtime.runtime import Runtime
 
-# Steps that are submitted together.
-_TOGETHER = 8
+# Steps are submitted together, as the device waits between submissions until the host has seen the
+# last one end; more than so many seconds of them would make a text come in visible bursts.
+MOST_TOGETHER = 16
+BURST_SECONDS = 0.02
 _STATES = ("position", "token", "tokens", *Sampling().states())
 
 
@@ -210,16 +213,23 @@ class LLM:
         """The methods choose by themselves: several steps go to the device together."""
         self._read(prompt, sampling)
         place, end, known = len(prompt), len(prompt) + tokens, len(prompt) + 1
+        together = 1
         while True:
             chosen = self._decode.states["tokens"][place:known].tolist()
             self._read_tokens += chosen[:-1]  # the last one's rows are written by the next step
             yield from chosen
             if known == end:
                 return
-            steps = min(_TOGETHER, end - known)
+            steps, start = min(together, end - known), perf_counter()
             self._decode.submit_steps(steps).result()
+            together = _steps_together((perf_counter() - start) / steps)
             self._read_tokens += chosen[-1:]
             place, known = known, known + steps
+
+
+def _steps_together(seconds: float) -> int:
+    """How many steps that take so many seconds each."""
+    return max(1, min(MOST_TOGETHER, int(BURST_SECONDS / seconds)))
 
 
 def _until(tokens: Iterator[int], stop: Collection[int]) -> Iterator[int]:
