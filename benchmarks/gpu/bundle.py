@@ -65,15 +65,20 @@ def make_bundle(
 
 
 def write_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
-    """Programs with the libraries that they need, the probes' operators, and bench.py."""
+    """Programs with what they need, the probes' operators, and bench.py."""
+    copy_programs(build, folder, programs)
+    shutil.copy2(build / "tools/ceilings/ceiling_probes/shaders.slpack", folder / "probes.slpack")
+    shutil.copy2(Path(__file__).with_name("bench.py"), folder)
+
+
+def copy_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
+    """Programs with the libraries that they need, in a folder that is new or empty."""
     (folder / "lib").mkdir(parents=True)
     for name in programs:
         program = folder / name
         subprocess.run(["strip", "-o", program, build / "bin" / name], check=True)
         for library in _libraries(program):
             shutil.copy2(library, folder / "lib" / library.name)
-    shutil.copy2(build / "tools/ceilings/ceiling_probes/shaders.slpack", folder / "probes.slpack")
-    shutil.copy2(Path(__file__).with_name("bench.py"), folder)
 
 
 def _libraries(program: Path) -> list[Path]:
@@ -96,6 +101,21 @@ def _write_network(build: Path, network: Network, folder: Path) -> None:
         made.unlink()
 
 
+def bundle_name(what: str) -> str:
+    return f"spirloom-{what}-{platform.system().lower()}-{platform.machine()}"
+
+
+def archive(folder: Path) -> None:
+    """Puts a .tar.xz of the folder beside it, and says so."""
+    path = folder.with_name(f"{folder.name}.tar.xz")
+    with (
+        lzma.open(path, "wb", preset=1) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
+        tar.add(folder, folder.name)
+    print(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="./dev bundle", description=(__doc__ or "").partition("\n")[0]
@@ -105,17 +125,10 @@ def main() -> int:
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     arguments = parser.parse_args()
-    name = f"spirloom-gpu-{platform.system().lower()}-{platform.machine()}"
-    folder = arguments.folder / name
+    folder = arguments.folder / bundle_name("gpu")
     shutil.rmtree(folder, ignore_errors=True)
     make_bundle(arguments.build, folder)
-    archive = arguments.folder / f"{name}.tar.xz"
-    with (
-        lzma.open(archive, "wb", preset=1) as packed,
-        tarfile.open(fileobj=packed, mode="w") as tar,
-    ):
-        tar.add(folder, name)
-    print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MiB")
+    archive(folder)
     return 0
 
 

@@ -1,7 +1,9 @@
 #include "tests/ops/case_runner.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,7 +87,8 @@ CaseRunner::CaseRunner(Runtime runtime, const ops::OpIndex& index) : runtime_(st
 Result<CaseRunner> CaseRunner::Create(const std::vector<const ShaderLibrary*>& libraries) {
   RuntimeOptions options;
   options.libraries = libraries;
-  options.validation = true;
+  const char* validation = std::getenv("SPIRLOOM_CASE_VALIDATION");
+  options.validation = validation == nullptr || std::string_view(validation) != "0";
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
   SPIRLOOM_TRY_ASSIGN(const ops::OpIndex index, ops::OpIndex::Create(libraries));
   return CaseRunner(std::move(runtime), index);

@@ -17,8 +17,8 @@
 
 namespace spirloom::testing {
 
-// Owns one Runtime over some libraries with validation on. The first library is under test,
-// and those that override it.
+// Owns one Runtime over some libraries with validation on, unless SPIRLOOM_CASE_VALIDATION is 0.
+// The first library is under test, and those that override it.
 class CaseRunner {
  public:
   // Fails without a device, or without the validation layer.

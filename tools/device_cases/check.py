@@ -1,0 +1,139 @@
+"""Runs the operators' test cases that the folder holds on a device; writes JSON.
+
+    python3 check.py --out cases.json [--device NAME] [--jobs N] [--minutes M] [--ops 'conv*']
+
+A line for each operator. The file is written after each; one that is there is gone on with:
+operators that it has with the same cases are not run again, but for those that failed. Cases run
+under Vulkan's validation layers, and again with poisoned bytes around every buffer. Where the
+layers do not know what a device's kernels use, as those of 2022 do not know cooperative matrices,
+--no-validation leaves them out.
+
+Needs Python 3.9 and its standard library. Exit code: 0 all right, 1 something failed, 2 some are
+left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SHOWN = 20  # failures, at most
+
+
+def environment_of(device: str, validation: bool) -> dict[str, str]:
+    libraries = os.pathsep.join([str(HERE / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
+    environment = dict(os.environ, LD_LIBRARY_PATH=libraries)
+    if device:
+        environment["SPIRLOOM_DEVICE"] = device
+    if not validation:
+        environment["SPIRLOOM_CASE_VALIDATION"] = "0"
+    return environment
+
+
+def check(pack: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """How many of the cases passed and were skipped, and which failed why."""
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "out.json"
+        done = subprocess.run(
+            [HERE / "op_tests", pack, "--gtest_brief=1", f"--gtest_output=json:{out}",
+             "--gtest_filter=-Library.*"],
+            capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        found = {"cases": pack.name, "seconds": 0.0, "passed": 0, "skipped": 0, "failed": {}}
+        if out.exists():
+            _count(json.loads(out.read_text(encoding="utf-8")), found)
+        if done.returncode != 0 and not found["failed"]:
+            last = f"{done.stdout}{done.stderr}".strip().splitlines()[-5:]
+            found["failed"] = {f"ended with {done.returncode}": "\n".join(last)}
+    found["seconds"] = round(time.monotonic() - begin, 1)
+    return found
+
+
+def _count(report: Mapping[str, Any], found: dict[str, Any]) -> None:
+    for suite in report["testsuites"]:
+        for test in suite["testsuite"]:
+            if failures := test.get("failures"):
+                found["failed"][f"{suite['name']}.{test['name']}"] = failures[0]["failure"]
+            else:
+                found["skipped" if test["result"] == "SKIPPED" else "passed"] += 1
+
+
+def asked(ops: Sequence[str], known: Mapping[str, Any]) -> Iterator[Path]:
+    """The cases to run, those that take longest first."""
+    packs = sorted((HERE / "cases").glob("*.slcases"), key=lambda path: -path.stat().st_size)
+    for pack in packs:
+        op = op_of(pack)
+        before = known.get(op, {})
+        done = before.get("cases") == pack.name and not before["failed"]
+        if not done and (not ops or any(fnmatch.fnmatch(op, pattern) for pattern in ops)):
+            yield pack
+
+
+def op_of(pack: Path) -> str:
+    return pack.name.partition(".")[0]
+
+
+def report(found: Mapping[str, Any], left: int) -> int:
+    """Prints what there is to know; gives the exit code."""
+    passed, skipped = (sum(each[key] for each in found.values()) for key in ("passed", "skipped"))
+    failed = [(name, why) for each in found.values() for name, why in each["failed"].items()]
+    print(f"{len(found)} operators: {passed} passed, {skipped} skipped, {len(failed)} failed")
+    for name, why in failed[:SHOWN]:
+        print(f"  {name}\n    " + why.strip().replace("\n", "\n    "))
+    if len(failed) > SHOWN:
+        print(f"  and {len(failed) - SHOWN} more, in the file")
+    if left:
+        print(f"{left} operators are left; the same command goes on with them.")
+    return 1 if failed else 2 if left else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the JSON to write, or go on with")
+    parser.add_argument("--device", default="", help="a part of its name (default: the first)")
+    parser.add_argument(
+        "--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="processes at once"
+    )
+    parser.add_argument("--minutes", type=float, default=0.0, help="begin nothing after so many")
+    parser.add_argument("--ops", nargs="+", default=[], metavar="PATTERN", help="such as 'conv*'")
+    parser.add_argument("--no-validation", action="store_true", help="without Vulkan's layers")
+    arguments = parser.parse_args()
+    found = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+    packs = list(asked(arguments.ops, found))
+    environment = environment_of(arguments.device, not arguments.no_validation)
+    end = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
+
+    def in_time(pack: Path) -> dict[str, Any] | None:
+        return check(pack, environment) if time.monotonic() < end else None
+
+    left = len(packs)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        runs = {pool.submit(in_time, pack): op_of(pack) for pack in packs}
+        for run in as_completed(runs):
+            result = run.result()
+            if result is None:
+                continue
+            left -= 1
+            found[runs[run]] = result
+            arguments.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+            words = "ok" if not result["failed"] else f"{len(result['failed'])} FAILED"
+            print(f"{runs[run]}: {result['passed']} passed, {words}, {left} to go", flush=True)
+    return report(found, left)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
