@@ -286,11 +286,20 @@ int cluster_number() { return flat_index() / 8; }
 vec4 from_lane(vec4 value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 float from_lane(float value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 
-// The sum of `value` over the cluster's lanes, in each of them.
+// What the values of the cluster's lanes come to, in each of them.
 float cluster_sum(float value) {
-  value += subgroupShuffleXor(value, 1);
-  value += subgroupShuffleXor(value, 2);
-  return value + subgroupShuffleXor(value, 4);
+  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
+    float other = subgroupShuffleXor(value, apart);
+    value = value + other;
+  }
+  return value;
+}
+float cluster_greatest(float value) {
+  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
+    float other = subgroupShuffleXor(value, apart);
+    value = max(value, other);
+  }
+  return value;
 }
 ivec3 pixel_at(int i, ivec4 sizes) {
   int column = take(i, sizes.w);
