@@ -30,6 +30,7 @@ class Network:
             for node in graph.nodes
             if any(tensor.data is not None for tensor in node.inputs())
         }
+        self._weights = {t.name: t.data for t in graph.tensors() if t.data is not None}
 
     def scores(self, tokens: list[int]) -> Array:
         """Of the token after the last one."""
@@ -57,7 +58,7 @@ class Network:
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ v)
 
     def _normed(self, x: Array, name: str) -> Array:
-        (weight,) = (t.data for t in self._nodes[name].inputs() if t.data is not None)
+        weight = self._weights[f"{name}.weight"]
         return np.asarray(x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + 1e-5) * weight)
 
     def _matrix(self, name: str) -> Array:
