@@ -31,7 +31,7 @@ def test_cases_run_until_they_are_right(build: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cases"
     assert make_bundle(build, folder, 1, 1, ["relu", "ne?"]) == 2
     code, printed = run(folder, "--minutes", "1e-9")
-    assert code == 2
+    assert code == 3
     assert "2 operators are left" in printed
     code, printed = run(folder, "--device", "Nothing of this name", "--ops", "ne?")
     assert code == 1
@@ -45,6 +45,9 @@ def test_cases_run_until_they_are_right(build: Path, tmp_path: Path) -> None:
     code, printed = run(folder)
     assert code == 0
     assert "to go" not in printed
+    code, printed = run(folder, "--ops", "relo")
+    assert code == 2
+    assert "no operator here is named relo" in printed
 
 
 def test_parts_have_all_cases_once(build: Path, tmp_path: Path) -> None:

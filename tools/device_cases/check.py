@@ -3,13 +3,14 @@
     python3 check.py --out cases.json [--device NAME] [--jobs N] [--minutes M] [--ops 'conv*']
 
 A line for each operator. The file is written after each; one that is there is gone on with:
-operators that it has with the same cases are not run again, but for those that failed. Cases run
+operators that it has with the same cases are not run again, but for those that failed, or ran
+without validation where now it is wanted. Cases run
 under Vulkan's validation layers, and again with poisoned bytes around every buffer. Where the
 layers do not know what a device's kernels use, as those of 2022 do not know cooperative matrices,
 --no-validation leaves them out.
 
-Needs Python 3.9 and its standard library. Exit code: 0 all right, 1 something failed, 2 some are
-left.
+Needs Python 3.9 and its standard library. Exit code: 0 all right, 1 something failed, 2 bad
+usage, 3 some are left.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def environment_of(device: str, validation: bool) -> dict[str, str]:
     return environment
 
 
-def check(pack: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+def check(pack: Path, environment: Mapping[str, str], validation: bool) -> dict[str, Any]:
     """How many of the cases passed and were skipped, and which failed why."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
@@ -51,7 +52,13 @@ def check(pack: Path, environment: Mapping[str, str]) -> dict[str, Any]:
              "--gtest_filter=-Library.*"],
             capture_output=True, text=True, check=False, env=environment,
         )  # fmt: skip
-        found = {"cases": pack.name, "seconds": 0.0, "passed": 0, "skipped": 0, "failed": {}}
+        found = {
+            "cases": pack.name,
+            "validation": validation,
+            "passed": 0,
+            "skipped": 0,
+            "failed": {},
+        }
         if out.exists():
             _count(json.loads(out.read_text(encoding="utf-8")), found)
         if done.returncode != 0 and not found["failed"]:
@@ -70,15 +77,23 @@ def _count(report: Mapping[str, Any], found: dict[str, Any]) -> None:
                 found["skipped" if test["result"] == "SKIPPED" else "passed"] += 1
 
 
-def asked(ops: Sequence[str], known: Mapping[str, Any]) -> Iterator[Path]:
-    """The cases to run, those that take longest first."""
+def asked(ops: Sequence[str]) -> list[Path]:
+    """The cases of the operators asked for, those that take longest first."""
     packs = sorted((HERE / "cases").glob("*.slcases"), key=lambda path: -path.stat().st_size)
-    for pack in packs:
-        op = op_of(pack)
-        before = known.get(op, {})
-        done = before.get("cases") == pack.name and not before["failed"]
-        if not done and (not ops or any(fnmatch.fnmatch(op, pattern) for pattern in ops)):
-            yield pack
+    return [p for p in packs if not ops or any(fnmatch.fnmatch(op_of(p), each) for each in ops)]
+
+
+def is_done(pack: Path, known: Mapping[str, Any], validation: bool) -> bool:
+    before = known.get(op_of(pack), {})
+    same = before.get("cases") == pack.name and before["validation"] >= validation
+    return same and not before["failed"]
+
+
+def write(path: Path, found: Mapping[str, Any]) -> None:
+    """Whole or not at all."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    new.replace(path)
 
 
 def op_of(pack: Path) -> str:
@@ -96,7 +111,7 @@ def report(found: Mapping[str, Any], left: int) -> int:
         print(f"  and {len(failed) - SHOWN} more, in the file")
     if left:
         print(f"{left} operators are left; the same command goes on with them.")
-    return 1 if failed else 2 if left else 0
+    return 1 if failed else 3 if left else 0
 
 
 def main() -> int:
@@ -113,12 +128,15 @@ def main() -> int:
     parser.add_argument("--no-validation", action="store_true", help="without Vulkan's layers")
     arguments = parser.parse_args()
     found = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
-    packs = list(asked(arguments.ops, found))
-    environment = environment_of(arguments.device, not arguments.no_validation)
+    validation = not arguments.no_validation
+    if not (packs := asked(arguments.ops)):
+        parser.error(f"no operator here is named {' or '.join(arguments.ops)}")
+    packs = [pack for pack in packs if not is_done(pack, found, validation)]
+    environment = environment_of(arguments.device, validation)
     end = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
 
     def in_time(pack: Path) -> dict[str, Any] | None:
-        return check(pack, environment) if time.monotonic() < end else None
+        return check(pack, environment, validation) if time.monotonic() < end else None
 
     left = len(packs)
     with ThreadPoolExecutor(arguments.jobs) as pool:
@@ -129,7 +147,7 @@ def main() -> int:
                 continue
             left -= 1
             found[runs[run]] = result
-            arguments.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+            write(arguments.out, found)
             words = "ok" if not result["failed"] else f"{len(result['failed'])} FAILED"
             print(f"{runs[run]}: {result['passed']} passed, {words}, {left} to go", flush=True)
     return report(found, left)

@@ -13,7 +13,12 @@ float combine(float total, float v) { return total + v; }
 
 // What the lanes of a cluster have, combined.
 float of_cluster(float v) {
-  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) v = combine(v, subgroupShuffleXor(v, apart));
+  [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
+    float a = v;
+    float b = subgroupShuffleXor(v, apart);
+    v = combine(a, b);
+  }
+
   return v;
 }
 

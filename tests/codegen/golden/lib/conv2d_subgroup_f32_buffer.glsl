@@ -286,20 +286,25 @@ int cluster_number() { return flat_index() / 8; }
 vec4 from_lane(vec4 value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 float from_lane(float value, uint lane) { return subgroupShuffle(value, (gl_SubgroupInvocationID & ~7u) + lane); }
 
-// What the values of the cluster's lanes come to, in each of them.
-float cluster_sum(float value) {
+
+float cluster_sum(float v) {
   [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
-    float other = subgroupShuffleXor(value, apart);
-    value = value + other;
+    float a = v;
+    float b = subgroupShuffleXor(v, apart);
+    v = a + b;
   }
-  return value;
+
+  return v;
 }
-float cluster_greatest(float value) {
+
+float cluster_greatest(float v) {
   [[unroll]] for (uint apart = 1u; apart < 8u; apart *= 2u) {
-    float other = subgroupShuffleXor(value, apart);
-    value = max(value, other);
+    float a = v;
+    float b = subgroupShuffleXor(v, apart);
+    v = max(a, b);
   }
-  return value;
+
+  return v;
 }
 ivec3 pixel_at(int i, ivec4 sizes) {
   int column = take(i, sizes.w);
