@@ -3,7 +3,8 @@
     python3 bench.py --out gpu.json [--device NAME] [--times 3] [--parts calls,networks]
 
 It is written after each part. A file that is there is gone on with: parts that are asked for are
-measured anew, the others stay, unless they are of another bundle.
+measured anew, the others stay. Of another bundle's file only what the device and PyTorch do stays,
+where the calls are the same.
 
     ceilings   what the device can do at most
     calls      each call of calls.json
@@ -201,9 +202,16 @@ def begun(out: Path, times: int) -> dict[str, Any]:
         digest.update((HERE / name).read_bytes())
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
     if found.get("bundle") != digest.hexdigest():
-        found = {"bundle": digest.hexdigest()}
+        found = {"bundle": digest.hexdigest(), **of_any_bundle(found)}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return {**found, "date": today, "times": min(times, found.get("times", times))}
+
+
+def of_any_bundle(found: dict[str, Any]) -> dict[str, Any]:
+    """What of another bundle's figures holds for this one."""
+    if found.get("calls") != json.loads((HERE / "calls.json").read_text(encoding="utf-8")):
+        return {}
+    return {part: found[part] for part in ("ceilings", "torch") if part in found}
 
 
 def parts_of(text: str) -> list[str]:

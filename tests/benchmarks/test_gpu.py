@@ -79,7 +79,23 @@ def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     assert "tuned" not in before
     anew = {key: found[key] for key in ("date", "ceilings", "tuned")}
     assert found == before | anew
+    check_another_bundle(folder, found)
     return found
+
+
+def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
+    """Of its figures only the device's and PyTorch's stay, and none where calls are others."""
+    out = folder / "another.json"
+    cases: list[tuple[list[Any], set[str]]] = [(found["calls"], {"ceilings", "torch"}), ([], set())]
+    for calls, kept in cases:
+        out.write_text(json.dumps(found | {"bundle": "another", "calls": calls}))
+        subprocess.run(
+            [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "calls"],
+            capture_output=True, check=True, cwd="/",
+        )  # fmt: skip
+        now = json.loads(out.read_text())
+        assert now.keys() == {"bundle", "date", "times", "calls", "call_times"} | kept
+        assert all(now[part] == found[part] for part in kept)
 
 
 def test_the_committed_table_is_of_operators_that_exist(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
 #include "tests/ops/guarded_memory.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "runtime/graph/plan/device_traits.h"
-#include "runtime/vulkan/command_buffer.h"
 
 namespace spirloom::testing {
 namespace {
@@ -41,17 +39,6 @@ void Barrier(vulkan::CommandBuffer& commands, std::span<const VkImageMemoryBarri
                    {&memory, 1}, /*buffers=*/{}, images);
 }
 
-// Records with `record` and waits for the execution.
-Status Execute(const vulkan::Device& device,
-               const std::function<void(vulkan::CommandBuffer&)>& record) {
-  SPIRLOOM_TRY_ASSIGN(vulkan::CommandBuffer commands, vulkan::CommandBuffer::Create(device));
-  SPIRLOOM_TRY(commands.Begin());
-  record(commands);
-  Barrier(commands);
-  SPIRLOOM_TRY(commands.End());
-  return device.SubmitAndWait(commands.handle());
-}
-
 VkBufferImageCopy WholeImage(const vulkan::Image& image) {
   VkBufferImageCopy copy{};
   copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
@@ -75,27 +62,46 @@ uint64_t BytesOf(const TensorResource& resource, DType dtype) {
 
 }  // namespace
 
+Status Scratch::Execute(const std::function<void(vulkan::CommandBuffer&)>& record) {
+  if (!commands_) {
+    SPIRLOOM_TRY_ASSIGN(commands_, vulkan::CommandBuffer::Create(device_));
+    SPIRLOOM_TRY_ASSIGN(fence_, vulkan::Fence::Create(device_));
+  }
+  SPIRLOOM_TRY(commands_->Begin());
+  record(*commands_);
+  Barrier(*commands_);
+  SPIRLOOM_TRY(commands_->End());
+  SPIRLOOM_TRY(fence_->Reset());
+  SPIRLOOM_TRY(device_.Submit(commands_->handle(), fence_->handle()));
+  return fence_->Wait();
+}
+
+Result<const Buffer*> Scratch::Bytes(uint64_t size) {
+  if (!bytes_ || bytes_->size() < size) {
+    SPIRLOOM_TRY_ASSIGN(bytes_, Buffer::Create(device_, size, vulkan::MemoryUse::kReadback));
+  }
+  return &*bytes_;
+}
+
 Status GuardedMemory::Allocated(const graph::PlanTensor& tensor, const TensorResource& resource) {
   tensors_[&resource] = {tensor.name, tensor.storage(), tensor.desc.dtype, tensor.desc.shape,
                          tensor.buffer_size()};
   const uint32_t word = std::to_integer<uint32_t>(value_) * 0x01010101;
   if (resource.buffer) {
-    return Execute(device_, [&](vulkan::CommandBuffer& commands) {
-      device_.fn().vkCmdFillBuffer(commands.handle(), resource.buffer->handle(), /*dstOffset=*/0,
-                                   VK_WHOLE_SIZE, word);
+    return scratch_.Execute([&](vulkan::CommandBuffer& commands) {
+      scratch_.fn().vkCmdFillBuffer(commands.handle(), resource.buffer->handle(), /*dstOffset=*/0,
+                                    VK_WHOLE_SIZE, word);
     });
   }
-  SPIRLOOM_TRY_ASSIGN(
-      const Buffer texels,
-      Buffer::Create(device_, BytesOf(resource, tensor.desc.dtype), vulkan::MemoryUse::kDevice));
-  return Execute(device_, [&](vulkan::CommandBuffer& commands) {
-    device_.fn().vkCmdFillBuffer(commands.handle(), texels.handle(), 0, VK_WHOLE_SIZE, word);
+  SPIRLOOM_TRY_ASSIGN(const Buffer* texels, scratch_.Bytes(BytesOf(resource, tensor.desc.dtype)));
+  return scratch_.Execute([&](vulkan::CommandBuffer& commands) {
+    scratch_.fn().vkCmdFillBuffer(commands.handle(), texels->handle(), 0, VK_WHOLE_SIZE, word);
     const VkImage image = resource.image->handle();
     const VkImageMemoryBarrier before = Transition(image, VK_IMAGE_LAYOUT_UNDEFINED, kTarget);
     Barrier(commands, {&before, 1});
     const VkBufferImageCopy copy = WholeImage(*resource.image);
-    device_.fn().vkCmdCopyBufferToImage(commands.handle(), texels.handle(), image, kTarget,
-                                        /*regionCount=*/1, &copy);
+    scratch_.fn().vkCmdCopyBufferToImage(commands.handle(), texels->handle(), image, kTarget,
+                                         /*regionCount=*/1, &copy);
     const VkImageMemoryBarrier after = Transition(image, kTarget, VK_IMAGE_LAYOUT_GENERAL);
     Barrier(commands, {&after, 1});
   });
@@ -122,22 +128,21 @@ void GuardedMemory::Released(const TensorResource& resource) {
 
 Result<std::vector<std::byte>> GuardedMemory::Read(const TensorResource& resource) const {
   const uint64_t size = BytesOf(resource, tensors_.at(&resource).dtype);
-  SPIRLOOM_TRY_ASSIGN(const Buffer host,
-                      Buffer::Create(device_, size, vulkan::MemoryUse::kReadback));
-  SPIRLOOM_TRY(Execute(device_, [&](vulkan::CommandBuffer& commands) {
+  SPIRLOOM_TRY_ASSIGN(const Buffer* host, scratch_.Bytes(size));
+  SPIRLOOM_TRY(scratch_.Execute([&](vulkan::CommandBuffer& commands) {
     if (resource.buffer) {
       Barrier(commands);
-      commands.CopyBuffer(resource.buffer->handle(), 0, host.handle(), 0, size);
+      commands.CopyBuffer(resource.buffer->handle(), 0, host->handle(), 0, size);
       return;
     }
     const VkImage image = resource.image->handle();
     const VkImageMemoryBarrier before = Transition(image, VK_IMAGE_LAYOUT_GENERAL, kSource);
     Barrier(commands, {&before, 1});
     const VkBufferImageCopy copy = WholeImage(*resource.image);
-    device_.fn().vkCmdCopyImageToBuffer(commands.handle(), image, kSource, host.handle(),
-                                        /*regionCount=*/1, &copy);
+    scratch_.fn().vkCmdCopyImageToBuffer(commands.handle(), image, kSource, host->handle(),
+                                         /*regionCount=*/1, &copy);
   }));
-  return std::vector<std::byte>(host.mapped(), host.mapped() + size);
+  return std::vector<std::byte>(host->mapped(), host->mapped() + size);
 }
 
 std::string GuardedMemory::CheckBuffer(const Tensor& tensor,

@@ -29,7 +29,8 @@ class GuardedMemoryTest : public DeviceTest {
     tensor.desc.storage = storage;
     tensor.size = sizeof(float);
     for (const int64_t size : shape) tensor.size *= static_cast<size_t>(size);
-    GuardedMemory watch(device(), value);
+    Scratch scratch(device());
+    GuardedMemory watch(scratch, value);
     {
       graph::TensorStore store(device(), plan, std::make_shared<graph::MemoryBudget>(UINT64_MAX),
                                &watch);

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/file/graph_loader.h"
 #include "runtime/graph/model/model_state.h"
 #include "tests/ops/case_data.h"
-#include "tests/ops/guarded_memory.h"
 
 namespace spirloom::testing {
 namespace {
@@ -45,13 +46,14 @@ Result<GuardedRunner> GuardedRunner::Create(const std::vector<const ShaderLibrar
   RuntimeOptions options;
   options.libraries = libraries;
   SPIRLOOM_TRY_ASSIGN(Runtime runtime, Runtime::Create(options));
-  return GuardedRunner(std::move(runtime));
+  auto scratch = std::make_unique<Scratch>(*runtime.state()->device);
+  return GuardedRunner(std::move(runtime), std::move(scratch));
 }
 
 Status GuardedRunner::Run(const schema::Case& test) const {
   SPIRLOOM_TRY_ASSIGN(const graph::Graph graph, graph::ParseGraph(GraphOf(test)));
-  GuardedMemory ones(*runtime_.state()->device, std::byte{0xFF});
-  GuardedMemory zeros(*runtime_.state()->device, std::byte{0});
+  GuardedMemory ones(*scratch_, std::byte{0xFF});
+  GuardedMemory zeros(*scratch_, std::byte{0});
   CaseOutputs among_ones(test);
   CaseOutputs among_zeros(test);
   SPIRLOOM_TRY(testing::Run(runtime_, test, graph, &ones, among_ones));

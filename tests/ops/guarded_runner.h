@@ -3,12 +3,14 @@
 #ifndef SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 #define SPIRLOOM_TESTS_OPS_GUARDED_RUNNER_H_
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "schema/cases_generated.h"
 #include "spirloom/runtime.h"
 #include "spirloom/status.h"
+#include "tests/ops/guarded_memory.h"
 
 namespace spirloom::testing {
 
@@ -25,9 +27,11 @@ class GuardedRunner {
   Status Run(const schema::Case& test) const;
 
  private:
-  explicit GuardedRunner(Runtime runtime) : runtime_(std::move(runtime)) {}
+  GuardedRunner(Runtime runtime, std::unique_ptr<Scratch> scratch)
+      : runtime_(std::move(runtime)), scratch_(std::move(scratch)) {}
 
   Runtime runtime_;
+  std::unique_ptr<Scratch> scratch_;
 };
 
 }  // namespace spirloom::testing

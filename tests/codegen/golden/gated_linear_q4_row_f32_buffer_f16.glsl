@@ -66,12 +66,16 @@ void main() {
     barrier();
 
     if (lane + 0 < depth / 8) {
-      normed_row[2 * eight0] = low0 * low_norm0 * scale;
-      normed_row[2 * eight0 + 1] = high0 * high_norm0 * scale;
+      vec4 low = low0 * low_norm0 * scale;
+      vec4 high = high0 * high_norm0 * scale;
+      normed_row[2 * eight0] = low;
+      normed_row[2 * eight0 + 1] = high;
     }
     if (lane + 256 < depth / 8) {
-      normed_row[2 * eight1] = low1 * low_norm1 * scale;
-      normed_row[2 * eight1 + 1] = high1 * high_norm1 * scale;
+      vec4 low = low1 * low_norm1 * scale;
+      vec4 high = high1 * high_norm1 * scale;
+      normed_row[2 * eight1] = low;
+      normed_row[2 * eight1 + 1] = high;
     }
     barrier();
   }
