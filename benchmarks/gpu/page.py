@@ -51,12 +51,12 @@ instructions.
 
 How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
 is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
-the least of several processes; calls are GPU time by timestamps, PyTorch's by events around CUDA
-graphs. Weights are numbers made up on the device, inputs stay where they are: what small calls read
-may come from caches. A product is measured by its multiply-adds, two operations each, against
-arithmetic of f32 in registers, which matrix units exceed; another call by the bytes of its operands
-and results, each once, against a copy of tensors beyond any cache. Which device ran which of the
-operators' tests: [devices](devices.md).
+the least of several processes; a call is one by itself, GPU time by timestamps, PyTorch's the tenth
+part of a CUDA graph of ten, by events. Weights are numbers made up on the device, inputs stay where
+they are: what small calls read may come from caches. A product is measured by its multiply-adds,
+two operations each, against arithmetic of f32 in registers, which matrix units exceed; another call
+by the bytes of its operands and results, each once, against a copy of tensors beyond any cache.
+Which device ran which of the operators' tests: [devices](devices.md).
 """
 # What is known of each group, whatever the device; figures of each follow.
 REMARKS = {
@@ -70,13 +70,14 @@ REMARKS = {
     "rows": """
         A weight is read once, 16 bytes an invocation. Where columns are few a workgroup for
         each 16 or 32 of them is not enough to have all of memory's loads under way; with 8
-        rows of halves arithmetic takes longer than loads. A number of 4 bits takes three and
-        a half instructions, so that loads and arithmetic take about as long, and what waits
-        for the other at the start and end of a call counts.
+        rows of halves arithmetic takes longer than loads. Numbers of 4 bits are multiplied in
+        arithmetic of halves, two at a time; what loads and arithmetic wait for each other at
+        the start and end of a call counts.
     """,
     "memory": """
         What reads and writes each number once; halves feel the few microseconds at the
-        start and end of a call. Transposes of halves move rows of 64 bytes.
+        start and end of a call, which PyTorch's ten calls in a row hide in part. Transposes of
+        halves move rows of 64 bytes.
     """,
     "attention": """
         Halves by cooperative matrices, rounded weights of values; f32 in registers. A few
@@ -99,7 +100,7 @@ REMARKS = {
     """,
     "language models": """
         Tokens a second of a prompt of 512, and of 128 more one by one. A step is a chain of
-        small calls: what a dispatch costs at least is a third of it.
+        small calls: what a dispatch costs at least is a quarter of it at 4 bits.
     """,
 }
 CEILINGS = (

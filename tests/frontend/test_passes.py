@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto
+from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
+from spirloom.passes import finish
 from spirloom.passes.cleanup import merge_constants
 from spirloom.passes.large_weights import split_weights
 from spirloom.passes.views import simplify_views
@@ -399,6 +401,23 @@ def test_large_table_is_cut_as_the_layer_it_is_tied_to(
     words = np.random.default_rng(1).permutation(np.array([0, 31, 32, 64, -1, -50]))
     words = words[: int(np.prod(index))].reshape(index).astype(np.int32)
     np.testing.assert_allclose(compute(graph, words), table[words] @ table.T, rtol=1e-5, atol=1e-5)
+
+
+def test_a_table_is_read_as_the_layer_has_it_that_it_is_tied_to(
+    library: OpLibrary, tmp_path: Path
+) -> None:
+    table, other = random(40, 8), random(40, 8, seed=1)
+    words = np.array([[0, 39, -1], [32, 31, 5]], np.int32)
+    for weight, picking in ((table, "spirloom.tied_embedding"), (other, "aten.embedding")):
+        graph = Graph([Tensor("i", DType.I32, words.shape)])
+        build = Builder(library, graph)
+        x = build.emit("aten.embedding", x=constant("e", table), index=graph.inputs[0])
+        graph.outputs = [build.emit("aten.linear", x=x, weight=constant("w", weight))]
+        finish(graph, library)
+        assert ops(graph) == [picking, "aten.linear"]
+        np.testing.assert_allclose(
+            compute(graph, words), table[words] @ weight.T, rtol=1e-5, atol=1e-5
+        )
 
 
 def test_weight_that_fits_or_cannot_be_cut_stays(library: OpLibrary, tmp_path: Path) -> None:

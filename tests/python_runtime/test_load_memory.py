@@ -13,9 +13,10 @@ from spirloom import graph_file
 from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Tensor, constant
 from spirloom.ops import OpLibrary
+from spirloom.passes import finish
 from spirloom.weight_numbers import Numbers
 
-FEATURES, GROUP = 2048, 32
+FEATURES, GROUP, WORDS = 2048, 32, 8192
 PERIOD = np.random.default_rng(0).integers(-8, 8, 65521, dtype=np.int8)
 # Loads a small model, so that libraries and driver are there, then the other: what the process and
 # the device took more at most, and what the device has in the end.
@@ -37,29 +38,39 @@ print(status("VmHWM") - before, memory["peak"] - device, memory["in_use"] - devi
 
 
 def network(path: Path, kind: str, layers: int) -> Path:
-    """Square layers, of numbers of 4 bits or of halves."""
-    graph = Graph([Tensor("x", DType.F16, (1, FEATURES))])
-    build = Builder(OpLibrary(), graph)
+    """Square layers, of numbers of 4 bits or of halves; "tied" ones between words, known by the
+    table that scores are made with."""
+    tied = kind == "tied"
+    graph = Graph([Tensor("x", DType.I32, (1,)) if tied else Tensor("x", DType.F16, (1, FEATURES))])
+    library = OpLibrary()
+    build = Builder(library, graph)
     x = graph.inputs[0]
+    table = constant("words", np.resize(PERIOD, (WORDS, FEATURES)).astype(np.float16))
+    if tied:
+        x = build.emit("aten.embedding", x=table, index=x)
     for i in range(layers):
         build.name = f"layer{i}"
         values = np.resize(np.roll(PERIOD, i), (FEATURES, FEATURES))
         op, args = _layer(i, values, kind)
         x = build.emit(op, x=x, **args)
+    if tied:
+        build.name = "scores"
+        x = build.emit("aten.linear", x=x, weight=table)
     graph.outputs = [x]
+    finish(graph, library)
     graph_file.save(graph, path)
     return path
 
 
 def _layer(i: int, values: Array, kind: str) -> tuple[str, dict[str, object]]:
     """The operator and its weight, unlike those of others: files hold equal constants once."""
-    if kind == "f16":
+    if kind != "int4":
         return "aten.linear", {"weight": constant(f"w{i}", values.astype(np.float16))}
     scales = np.full((FEATURES, FEATURES // GROUP), 1 + i / 1024, np.float32)
     return "spirloom.linear_q4", {**Numbers(values, scales).arguments(f"w{i}")}
 
 
-@pytest.mark.parametrize(("kind", "layers"), [("f16", 25), ("int4", 88)])
+@pytest.mark.parametrize(("kind", "layers"), [("f16", 25), ("int4", 88), ("tied", 21)])
 def test_weights_take_memory_once(kind: str, layers: int, tmp_path: Path) -> None:
     """A fifth of 200 MB is more than what is staged, and much less than the file once more."""
     paths = [network(tmp_path / f"{n}.slg", kind, n) for n in (1, layers)]

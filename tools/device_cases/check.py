@@ -121,7 +121,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the JSON to write, or go on with")
     parser.add_argument("--device", default="", help="a part of its name (default: the first)")
     parser.add_argument(
-        "--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="processes at once"
+        "--jobs",
+        type=int,
+        default=min(5, os.cpu_count() or 1),
+        help="processes at once: drivers of "
+        "GPUs let more of them wait for each other (default: up to 5)",
     )
     parser.add_argument("--minutes", type=float, default=0.0, help="begin nothing after so many")
     parser.add_argument("--ops", nargs="+", default=[], metavar="PATTERN", help="such as 'conv*'")

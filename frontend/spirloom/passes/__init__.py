@@ -30,6 +30,7 @@ from spirloom.passes.rms_norm import fuse_rms_norm
 from spirloom.passes.rotary import fuse_rotary
 from spirloom.passes.spelled_attention import fuse_attention
 from spirloom.passes.strided_attention import stride_attention
+from spirloom.passes.tied_tables import tie_tables
 from spirloom.passes.views import simplify_views
 from spirloom.progress import Report, silent
 
@@ -110,3 +111,4 @@ def finish(
     split_weights(graph, library, largest)
     remove_dead_nodes(graph)
     merge_constants(graph)
+    tie_tables(graph, library)
