@@ -59,6 +59,7 @@ def _gather_nd(x: Any, index: Any, batch_dims: int) -> Any:
 
 FORMS: dict[str, Callable[..., Any]] = {
     "aten.gather": lambda x, dim, index: torch.gather(x, dim, _counted_up(index, x.shape[dim])),
+    "spirloom.tied_embedding": lambda weight, index: weight[index],
     "spirloom.index": lambda x, i, j, k, dim: x[_at(x, dim, i, j, k)],
     "aten.index_add": lambda x, dim, index, src, alpha: torch.index_add(
         x, dim, index, src, alpha=alpha
