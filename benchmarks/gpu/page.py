@@ -51,7 +51,7 @@ instructions.
 
 How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
 is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
-the least of several processes; a call is one by itself, GPU time by timestamps, PyTorch's the tenth
+the least of all processes; a call is one by itself, GPU time by timestamps, PyTorch's the tenth
 part of a CUDA graph of ten, by events. Weights are numbers made up on the device, inputs stay where
 they are: what small calls read may come from caches. A product is measured by its multiply-adds,
 two operations each, against arithmetic of f32 in registers, which matrix units exceed; another call
@@ -149,7 +149,8 @@ def section(name: str, results: Results) -> str:
     groups = dict.fromkeys(call["group"] for call in results["calls"])
     parts = [
         f"## {ceilings['device']}\n\n{ceilings['driver']}, {results['date']}, the least of "
-        f"{results['times']} processes; {peer}.\n\n![Share of the ceiling](gpus-{name}.svg)\n",
+        f"{results['times']} or more processes; {peer}.\n\n"
+        f"![Share of the ceiling](gpus-{name}.svg)\n",
         ceilings_table(ceilings),
         *(chapter(group, calls_table(results, group)) for group in groups),
         chapter("networks", networks_table(results)),

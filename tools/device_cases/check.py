@@ -4,10 +4,9 @@
 
 A line for each operator. The file is written after each; one that is there is gone on with:
 operators that it has with the same cases are not run again, but for those that failed, or ran
-without validation where now it is wanted. Cases run
-under Vulkan's validation layers, and again with poisoned bytes around every buffer. Where the
-layers do not know what a device's kernels use, as those of 2022 do not know cooperative matrices,
---no-validation leaves them out.
+without validation where now it is wanted. Cases run under Vulkan's validation layers, and again
+with poisoned bytes around every buffer. Where the layers do not know what a device's kernels use,
+as those of 2022 do not know cooperative matrices, --no-validation leaves them out.
 
 Needs Python 3.9 and its standard library. Exit code: 0 all right, 1 something failed, 2 bad
 usage, 3 some are left.
@@ -124,8 +123,7 @@ def main() -> int:
         "--jobs",
         type=int,
         default=min(5, os.cpu_count() or 1),
-        help="processes at once: drivers of "
-        "GPUs let more of them wait for each other (default: up to 5)",
+        help="processes at once; with more, drivers of GPUs have them wait (default: up to 5)",
     )
     parser.add_argument("--minutes", type=float, default=0.0, help="begin nothing after so many")
     parser.add_argument("--ops", nargs="+", default=[], metavar="PATTERN", help="such as 'conv*'")
