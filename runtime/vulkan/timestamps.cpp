@@ -10,7 +10,7 @@ namespace spirloom::vulkan {
 Result<TimestampPool> TimestampPool::Create(const Device& device, uint32_t count) {
   if (device.physical().timestamp_valid_bits == 0 || device.limits().timestampPeriod <= 0) {
     return Error(StatusCode::kUnsupported, {"The device '", device.physical().info.name,
-                                            "' has no timestamps, which profiling needs."});
+                                            "' has no timestamps, which measuring needs."});
   }
   VkQueryPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;

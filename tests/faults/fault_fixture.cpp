@@ -94,7 +94,8 @@ Status UseSize(Model& model, int64_t batch, std::vector<float>& all) {
   SPIRLOOM_TRY(UseState(
       all, [&](auto bytes) { return model.ReadState(0, bytes); },
       [&](auto bytes) { return model.WriteState(0, bytes); }, [&] { return model.ResetStates(); }));
-  return model.Profile().status();
+  SPIRLOOM_TRY(model.Profile().status());
+  return model.GpuTime().status();
 }
 
 Result<std::vector<float>> UseStaged(const Runtime& runtime, const ModelOptions& options) {

@@ -84,10 +84,12 @@ TEST_F(ModelTest, SubmittedRunsAreWaitedFor) {
             "model twice.");
   EXPECT_EQ(model->Run().code(), StatusCode::kBusy);
   EXPECT_EQ(model->Profile().status().code(), StatusCode::kBusy);
+  EXPECT_EQ(model->GpuTime().status().code(), StatusCode::kBusy);
   ASSERT_TRUE(run->Wait(outputs).ok());
   EXPECT_THAT(y, ElementsAre(3, 5, 7, 3, 5, 7));
   EXPECT_TRUE(*run->IsDone());
   EXPECT_TRUE(model->Profile().ok());
+  EXPECT_TRUE(model->GpuTime().ok());
   EXPECT_TRUE(run->Wait(outputs).ok()) << "again";
   ASSERT_TRUE(model->Run().ok());
   EXPECT_TRUE(run->Wait().ok());

@@ -121,6 +121,7 @@ TEST_F(ModelTest, ResultsAndTimesAreThoseOfTheSizesThatRan) {
   ASSERT_TRUE(run.ok() && run->Wait().ok());
   const auto ran = model->Profile();
   ASSERT_TRUE(ran.ok()) << ran.status().message();
+  const uint64_t gpu_time = ValueOf(model->GpuTime());
 
   resize(3);
   const auto after = model->Profile();
@@ -130,6 +131,7 @@ TEST_F(ModelTest, ResultsAndTimesAreThoseOfTheSizesThatRan) {
     EXPECT_EQ(after->at(i).gpu_ns, ran->at(i).gpu_ns);
     EXPECT_EQ(after->at(i).grid[0], ran->at(i).grid[0]);
   }
+  EXPECT_EQ(ValueOf(model->GpuTime()), gpu_time);
   std::vector<std::byte> y(model->outputs()[0].size);
   const std::vector<std::span<std::byte>> outputs{y};
   Status gone = run->Wait(outputs);
@@ -145,6 +147,7 @@ TEST_F(ModelTest, ResultsAndTimesAreThoseOfTheSizesThatRan) {
   EXPECT_EQ(gone.message(),
             "The times of run 1 are gone with its sizes, which are not among the last 2. Take "
             "them before Resize(), or raise ModelOptions::kept_sizes.");
+  EXPECT_EQ(model->GpuTime().status().message(), gone.message());
 }
 
 TEST_F(ModelTest, OnlyTheLastSizesAreKept) {

@@ -203,4 +203,8 @@ Result<std::vector<DispatchProfile>> Model::Profile() const {
       [&]() -> Result<std::vector<DispatchProfile>> { return internal::ReadProfile(*state_); });
 }
 
+Result<uint64_t> Model::GpuTime() const {
+  return Guarded([&]() -> Result<uint64_t> { return internal::ReadGpuTime(*state_); });
+}
+
 }  // namespace spirloom

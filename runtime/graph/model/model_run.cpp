@@ -66,6 +66,28 @@ Status Complete(ModelState& state, Submission& submission, const VkSubmitInfo& i
   return Status();
 }
 
+// What the last run was a run of; null before the first one. Fails while one is in flight, and when
+// its sizes are not kept.
+Result<const Recording*> LastRecording(const ModelState& state) {
+  SPIRLOOM_TRY(state.runtime->device->CheckAlive());
+  if (state.finished != state.submitted) {
+    return Error(StatusCode::kBusy,
+                 {"Run ", state.submitted,
+                  " of the model is in flight; its times are there when it was waited for."});
+  }
+  if (state.finished == 0) return nullptr;
+  const auto found = std::ranges::find(state.recordings, state.ran, &Recording::id);
+  if (found == state.recordings.end()) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The times of run ", state.finished,
+                  " are gone with its sizes, which are not "
+                  "among the last ",
+                  state.options.kept_sizes,
+                  ". Take them before Resize(), or raise ModelOptions::kept_sizes."});
+  }
+  return &*found;
+}
+
 }  // namespace
 
 Status CheckIdle(const ModelState& state) {
@@ -145,32 +167,30 @@ Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> i
 }
 
 Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state) {
-  SPIRLOOM_TRY(state.runtime->device->CheckAlive());
-  if (state.finished != state.submitted) {
-    return Error(StatusCode::kBusy,
-                 {"Run ", state.submitted,
-                  " of the model is in flight; its times are there when it was waited for."});
-  }
-  if (state.finished == 0) return state.current().profile;
-  const auto found = std::ranges::find(state.recordings, state.ran, &Recording::id);
-  if (found == state.recordings.end()) {
-    return Error(StatusCode::kInvalidArgument,
-                 {"The times of run ", state.finished,
-                  " are gone with its sizes, which are not "
-                  "among the last ",
-                  state.options.kept_sizes,
-                  ". Take them before Resize(), or raise ModelOptions::kept_sizes."});
-  }
-  std::vector<DispatchProfile> profile = found->profile;
-  const std::optional<vulkan::TimestampPool>& timestamps = found->timestamps;
-  if (!timestamps) return profile;
+  SPIRLOOM_TRY_ASSIGN(const Recording* recording, LastRecording(state));
+  if (recording == nullptr) return state.current().profile;
+  std::vector<DispatchProfile> profile = recording->profile;
+  if (!state.options.profile || !recording->timestamps) return profile;
   SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times,
-                      timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
+                      recording->timestamps->Read(static_cast<uint32_t>(2 * profile.size())));
   for (size_t i = 0; i < profile.size(); ++i) {
     profile[i].start_ns = times[2 * i];
     profile[i].gpu_ns = vulkan::Elapsed(times[2 * i], times[2 * i + 1]);
   }
   return profile;
+}
+
+Result<uint64_t> ReadGpuTime(const ModelState& state) {
+  if (!state.options.time_runs && !state.options.profile) {
+    return Error(StatusCode::kInvalidArgument,
+                 {"The model was loaded without ModelOptions::time_runs, so its runs have no "
+                  "times."});
+  }
+  SPIRLOOM_TRY_ASSIGN(const Recording* recording, LastRecording(state));
+  if (recording == nullptr || !recording->timestamps) return uint64_t{0};
+  const vulkan::TimestampPool& timestamps = *recording->timestamps;
+  SPIRLOOM_TRY_ASSIGN(const std::vector<uint64_t> times, timestamps.Read(timestamps.count()));
+  return times.back();
 }
 
 }  // namespace spirloom::internal

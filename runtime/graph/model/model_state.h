@@ -101,6 +101,7 @@ struct Recording {
   std::vector<HostTensor> outputs;
   std::vector<graph::SharedPipeline> pipelines;
   std::optional<graph::DescriptorSets> descriptors;
+  // Two around each dispatch, or around all of them; none where no times are asked for.
   std::optional<vulkan::TimestampPool> timestamps;
   // A run is these, in this order. Copies that are recorded have one piece at least, and several
   // only with commands.
@@ -242,6 +243,8 @@ Status FinishRun(ModelState& state, uint64_t run, std::span<const std::span<std:
 
 // Model::Profile.
 Result<std::vector<DispatchProfile>> ReadProfile(const ModelState& state);
+// Model::GpuTime.
+Result<uint64_t> ReadGpuTime(const ModelState& state);
 
 // Model::Run.
 Status RunModel(ModelState& state, std::span<const std::span<const std::byte>> inputs,

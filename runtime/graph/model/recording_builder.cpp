@@ -149,9 +149,10 @@ class RecordingBuilder {
         [this](uint32_t index) -> const vulkan::ComputePipeline& { return Pipeline(index); },
         *state_.dummy});
     SPIRLOOM_TRY_ASSIGN(made_.descriptors, graph::MakeDescriptorSets(device(), run_, *resources_));
-    if (state_.options.profile && !run_.empty()) {
-      SPIRLOOM_TRY_ASSIGN(made_.timestamps, vulkan::TimestampPool::Create(
-                                                device(), static_cast<uint32_t>(2 * run_.size())));
+    if ((state_.options.profile || state_.options.time_runs) && !run_.empty()) {
+      const size_t count = state_.options.profile ? 2 * run_.size() : 2;
+      SPIRLOOM_TRY_ASSIGN(made_.timestamps,
+                          vulkan::TimestampPool::Create(device(), static_cast<uint32_t>(count)));
     }
     SPIRLOOM_TRY_ASSIGN(made_.commands, vulkan::CommandBuffer::Create(device()));
     vulkan::CommandBuffer& commands = *made_.commands;
@@ -167,7 +168,15 @@ class RecordingBuilder {
     const vulkan::TimestampPool* timestamps = made_.timestamps ? &*made_.timestamps : nullptr;
     if (timestamps != nullptr) commands.ResetTimestamps(*timestamps);
     graph::Recorder recorder(commands, *resources_, run_, made_.descriptors->sets, initialized_);
-    recorder.AddDispatches(timestamps);
+    if (timestamps == nullptr || state_.options.profile) {
+      recorder.AddDispatches(timestamps);
+    } else {
+      // At the bottom of the pipe: the first when what the queue did before, such as copies of
+      // inputs, has ended, the second when all dispatches have.
+      commands.WriteTimestamp(*timestamps, 0, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+      recorder.AddDispatches();
+      commands.WriteTimestamp(*timestamps, 1, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
+    }
     recorder.Finish();
     made_.stats.barriers = recorder.barriers();
   }

@@ -44,8 +44,12 @@ struct ModelOptions {
   // Names of kernels (spirloom-ops lists them) to take wherever they can compute a call, instead of
   // what the library prefers on the device: for tests and measurements.
   std::vector<std::string> kernels;
-  // Records GPU timestamps around each dispatch, for Profile().
+  // Records GPU timestamps around each dispatch, for Profile(). They take about a microsecond a
+  // dispatch on GPUs, and do not show what overlaps.
   bool profile = false;
+  // Records two timestamps in each run, before its first dispatch and after its last one, for
+  // GpuTime(). Adds nothing to `profile`, whose timestamps tell that too.
+  bool time_runs = false;
   // Measures first, in Load() and in a Resize() that prepares sizes, every kernel that can compute
   // a call, on data of its own, and uses the fastest; so do later loads on the runtime's device, in
   // this process and through RuntimeOptions::cache_dir in others (docs/running.md). Takes seconds;
@@ -235,6 +239,14 @@ class SPIRLOOM_API Model {
   // times. After a Resize() still those of that run. Fails with kBusy during a run, and with
   // kInvalidArgument when its sizes are not kept any more (ModelOptions::kept_sizes).
   Result<std::vector<DispatchProfile>> Profile() const;
+
+  // What the last run that was waited for took on the device, in nanoseconds: from before its first
+  // dispatch until all of them had ended, so without copies of inputs and outputs; of SubmitSteps()
+  // the last step. With ModelOptions::profile what the timestamps around dispatches take counts. 0
+  // before the first run, and of a run without dispatches. After a Resize() still that run's. Fails
+  // with kInvalidArgument for a model that was loaded with neither ModelOptions::time_runs nor
+  // `profile`, otherwise as Profile().
+  Result<uint64_t> GpuTime() const;
 
  private:
   explicit Model(std::shared_ptr<internal::ModelState> state);
