@@ -1,5 +1,6 @@
 #include "runtime/c/model_options.h"
 
+#include <cstddef>
 #include <span>
 
 #include "runtime/base/error.h"
@@ -9,6 +10,11 @@
 #include "runtime/c/sized.h"
 
 namespace spirloom::c {
+
+template <>
+inline constexpr size_t kFirstSize<spirloom_model_options> = offsetof(spirloom_model_options,
+                                                                      time_runs);
+
 namespace {
 
 Status ReadKernels(const spirloom_model_options& given, std::vector<std::string>& kernels) {
@@ -62,6 +68,7 @@ Result<ModelOptions> ReadModelOptions(const spirloom_model_options* options) {
   if (given.method != nullptr) read.method = given.method;
   if (given.shares != nullptr) read.shares = &given.shares->model;
   read.own_states = given.own_states != 0;
+  read.time_runs = given.time_runs != 0;
   return read;
 }
 

@@ -44,6 +44,15 @@ spirloom_status spirloom_model_profile(const spirloom_model* model, spirloom_pro
   });
 }
 
+spirloom_status spirloom_model_gpu_time(const spirloom_model* model, uint64_t* ns,
+                                        spirloom_error** error) {
+  return c::Guarded(error, [&]() -> Status {
+    SPIRLOOM_TRY(c::CheckPointers("spirloom_model_gpu_time", {{"model", model}, {"ns", ns}}));
+    SPIRLOOM_TRY_ASSIGN(*ns, model->model.GpuTime());
+    return Status();
+  });
+}
+
 void spirloom_profile_destroy(spirloom_profile* profile) { delete profile; }
 
 size_t spirloom_profile_count(const spirloom_profile* profile) {

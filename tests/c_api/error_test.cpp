@@ -44,6 +44,7 @@ TEST(CError, ArgumentsThatAreNullAreNamed) {
       {Call(spirloom_pending_run_is_done, nullptr, &done), "`run`"},
       {Call(spirloom_pending_run_wait, nullptr, nullptr, size_t{0}), "`run`"},
       {Call(spirloom_model_profile, nullptr, nullptr), "`model`"},
+      {Call(spirloom_model_gpu_time, nullptr, nullptr), "`model`"},
       {Call(spirloom_profile_get, nullptr, size_t{0}, nullptr), "`profile`"},
   };
   for (const auto& [outcome, argument] : calls) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "tests/c_api/set_up.h"
@@ -189,6 +190,27 @@ TEST_F(CModelTest, ProfilesARun) {
   EXPECT_GT(info.workgroup[0], 0u);
   EXPECT_THAT(Call(spirloom_profile_get, profile, size_t{2}, &info).message,
               HasSubstr("number of dispatches (2)"));
+}
+
+TEST_F(CModelTest, TimesARun) {
+  spirloom_model_options options = SPIRLOOM_INIT(spirloom_model_options);
+  options.time_runs = 1;
+  const OwnedModel timed = Load(Twice(1, /*varies=*/false), &options);
+  uint64_t ns = 77;
+  ASSERT_EQ(Call(spirloom_model_gpu_time, timed.get(), &ns).message, "");
+  EXPECT_EQ(ns, 0u);
+  Floats y(3);
+  ASSERT_EQ(RunOnce(timed.get(), {1, 2, 3}, y).message, "");
+  ASSERT_EQ(Call(spirloom_model_gpu_time, timed.get(), &ns).message, "");
+  EXPECT_GT(ns, 0u);
+  EXPECT_THAT(Call(spirloom_model_gpu_time, timed.get(), nullptr).message, HasSubstr("`ns`"));
+
+  // A caller's from before there were such times: what is behind it means nothing.
+  options.struct_size = offsetof(spirloom_model_options, time_runs);
+  const OwnedModel untimed = Load(Twice(1, /*varies=*/false), &options);
+  ns = 77;
+  EXPECT_EQ(Call(spirloom_model_gpu_time, untimed.get(), &ns).status, SPIRLOOM_INVALID_ARGUMENT);
+  EXPECT_EQ(ns, 77u);
 }
 
 TEST_F(CModelTest, OptionsAreChecked) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,18 @@ def test_a_profile_as_a_table(runtime: spirloom.Runtime, monkeypatch: pytest.Mon
     columns += "delegate_backend_name debug_data start_time"
     assert list(event) == columns.split()
     assert "avg (ms)" in model.profile().to_dataframe(include_units=True)[0]
+
+
+def test_the_time_of_a_run(runtime: spirloom.Runtime) -> None:
+    model = runtime.load(relu_graph((64, 64)), time_runs=True)
+    assert model.gpu_time() == 0
+    start = time.perf_counter()
+    model(np.ones((64, 64), np.float32))
+    taken = (time.perf_counter() - start) * 1e3
+    assert 0 < model.gpu_time() <= taken
+    assert [row.avg for row in model.profile()] == [0]
+    with pytest.raises(InvalidArgument, match="loaded without ModelOptions::time_runs"):
+        runtime.load(relu_graph()).gpu_time()
 
 
 def test_storages_and_kernels(runtime: spirloom.Runtime) -> None:

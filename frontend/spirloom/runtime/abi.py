@@ -151,6 +151,7 @@ class ModelOptions(Sized):
         ("method", Text),
         ("shares", Pointer),
         ("own_states", Count64),
+        ("time_runs", Count64),
     )
 
 

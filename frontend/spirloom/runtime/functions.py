@@ -72,6 +72,7 @@ FUNCTIONS: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "profile_destroy": (None, (Pointer,)),
     "profile_count": (Size, (Pointer,)),
     "profile_get": (STATUS, (Pointer, Size, Pointer)),
+    "model_gpu_time": (STATUS, (Pointer, Pointer)),
 }
 
 

@@ -31,6 +31,7 @@ class LoadOptions(TypedDict, total=False):
     # with it, and states of the same name; both then take one call at a time together.
     shares: Model | None
     own_states: bool  # shares, but not the states
+    time_runs: bool  # measures whole runs on the device, for Model.gpu_time()
 
 
 def native_options(library: Native, given: LoadOptions) -> tuple[abi.ModelOptions, object]:

@@ -201,6 +201,18 @@ class Model:
             found.append(self._last_run())
         return merged("forward", found)
 
+    def gpu_time(self) -> float:
+        """Milliseconds that the last run that was waited for took on the device, without copies.
+
+        From before its first dispatch until all had ended; of several steps, the last one's.
+        InvalidArgument unless the model was loaded with time_runs=True or profile=True; with the
+        latter what measuring each dispatch takes counts.
+        """
+        found = ctypes.c_uint64()
+        with self.claimed() as handle:
+            self._native.call("model_gpu_time", handle.value, ctypes.byref(found))
+        return found.value / 1e6
+
     def close(self) -> None:
         """Frees it, once no pending run and no shared array needs it; calls then fail."""
         self._owner.close()

@@ -390,7 +390,8 @@ typedef struct spirloom_model_options {
   // The storage of tensors that do not ask for one. SPIRLOOM_STORAGE_AUTO is a buffer, on every
   // device and with `tune`, which chooses kernels and leaves storages as they are.
   spirloom_storage storage;
-  // Records GPU timestamps around each dispatch, for spirloom_model_profile().
+  // Records GPU timestamps around each dispatch, for spirloom_model_profile(). They take about a
+  // microsecond a dispatch on GPUs, and do not show what overlaps.
   bool profile;
   // Names of kernels (spirloom-ops lists them) to take wherever they can compute a call, instead of
   // what the library prefers on the device: for tests and measurements.
@@ -421,6 +422,9 @@ typedef struct spirloom_model_options {
   // destroyed before the new one.
   const spirloom_model* shares;
   uint64_t own_states;
+  // If not 0, records two GPU timestamps in each run, before its first dispatch and after its last
+  // one, for spirloom_model_gpu_time(). Adds nothing to `profile`, whose timestamps tell that too.
+  uint64_t time_runs;
 } spirloom_model_options;
 
 // Loads the graph at `path`. `options` may be NULL. Fails with SPIRLOOM_INVALID_FILE for a
@@ -665,6 +669,16 @@ SPIRLOOM_C_API size_t spirloom_profile_count(const spirloom_profile* profile);
 SPIRLOOM_C_API spirloom_status spirloom_profile_get(const spirloom_profile* profile, size_t i,
                                                     spirloom_dispatch_info* info,
                                                     spirloom_error** error);
+
+// What the last run that was waited for took on the device, in nanoseconds: from before its first
+// dispatch until all of them had ended, so without copies of inputs and outputs; of
+// spirloom_model_submit_steps() the last step. With spirloom_model_options.profile what the
+// timestamps around dispatches take counts. 0 before the first run, and of a run without
+// dispatches. Fails with SPIRLOOM_BUSY during a run, and with SPIRLOOM_INVALID_ARGUMENT for a model
+// that was loaded with neither `time_runs` nor `profile`, and when the sizes of that run are not
+// kept any more (kept_sizes).
+SPIRLOOM_C_API spirloom_status spirloom_model_gpu_time(const spirloom_model* model, uint64_t* ns,
+                                                       spirloom_error** error);
 
 #ifdef __cplusplus
 }  // extern "C"
