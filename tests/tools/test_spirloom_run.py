@@ -96,6 +96,19 @@ def test_writes_statistics(spirloom_run: Program, add_model: AddModel) -> None:
     assert json.loads(trace.read_text())["traceEvents"]
 
 
+def test_times_whole_runs(spirloom_run: Program, add_model: AddModel) -> None:
+    stats = add_model.folder / "times.json"
+    done = spirloom_run(*add_model.good, "--repeat", "5", "--time-runs", "--json", stats)
+    assert done.returncode == 0, done.stderr
+    values = json.loads(stats.read_text())
+    assert 0 < values["gpu_min_ms"] <= values["gpu_median_ms"]
+    assert values["gpu_min_ms"] <= values["steady_min_ms"], "copies do not count"
+    assert f"on the GPU min {values['gpu_min_ms']:.3f} ms" in done.stdout
+    assert "add_f32_" not in done.stdout, "a profile was not asked for"
+    message = refused(spirloom_run, *add_model.good, "--time-runs")
+    assert "--time-runs requires --repeat" in message
+
+
 def test_lists_devices(spirloom_run: Program) -> None:
     done = spirloom_run("--list-devices")
     assert done.returncode == 0, done.stderr

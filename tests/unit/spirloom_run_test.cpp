@@ -127,6 +127,7 @@ TEST(CommandLine, TellsHelpErrorsAndRunsApart) {
                           {"m.slg", "--input", "x"},
                           {"m.slg", "--input", "=x"},
                           {"m.slg", "--repeat", "-1"},
+                          {"m.slg", "--time-runs"},
                           {"m.slg", "extra"},
                           {"m.slg", "--storage", "image"}}) {
     EXPECT_EQ(parse(bad).exit_code, kUsage);
@@ -147,8 +148,11 @@ TEST(Timings, OfTheHostAreWhatTheGpuDoesNotTake) {
   Timings timings;
   timings.steady_ms = {4, 3, 5};
   EXPECT_EQ(timings.HostMin(), std::nullopt);
+  EXPECT_EQ(timings.GpuMedian(), std::nullopt);
   timings.gpu_ms = {3, 1.5, 4.5};
   EXPECT_EQ(timings.HostMin(), 0.5);
+  EXPECT_EQ(timings.GpuMin(), 1.5);
+  EXPECT_EQ(timings.GpuMedian(), 3);
 }
 
 std::vector<DispatchProfile> TwoDispatches() {

@@ -89,9 +89,10 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_option("--output-dir", options.output_dir,
                  "Write each output to DIR/<name>.npy; made if absent")
       ->option_text("DIR");
-  app.add_option("--repeat", options.repeat, "Timed runs after the first (default 0)")
-      ->option_text("N")
-      ->check(CLI::Range(0, 1000000));
+  CLI::Option* repeat =
+      app.add_option("--repeat", options.repeat, "Timed runs after the first (default 0)")
+          ->option_text("N")
+          ->check(CLI::Range(0, 1000000));
   app.add_option("--warmup", options.warmup, "Untimed runs between the first and those (default 0)")
       ->option_text("N")
       ->check(CLI::Range(0, 1000000));
@@ -120,6 +121,9 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
                  "Folder of the pipeline cache and of what --tune found; 'none' for neither")
       ->option_text("DIR");
   app.add_flag("--profile", options.profile, "Print GPU times of each dispatch and op");
+  app.add_flag("--time-runs", options.time_runs,
+               "With --repeat: print the GPU time of whole runs too, without copies")
+      ->needs(repeat);
   app.add_option("--trace", options.trace, "Write GPU times as a Chrome (Perfetto) trace")
       ->option_text("FILE");
   app.add_option("--json", options.json, "Write times, memory and counts as JSON")

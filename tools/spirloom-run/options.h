@@ -37,6 +37,7 @@ struct Options {
   uint64_t max_device_bytes = 0;
   uint64_t memory_limit = 0;
   bool profile = false;
+  bool time_runs = false;
   bool plan = false;
   bool validation = false;
   bool list_devices = false;

@@ -58,12 +58,6 @@ double CpuMilliseconds(std::clock_t time) {
   return static_cast<double>(time) * 1e3 / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-// From the first dispatch's start to the end of the last one.
-double GpuMilliseconds(std::span<const DispatchProfile> dispatches) {
-  if (dispatches.empty()) return 0;
-  return static_cast<double>(dispatches.back().start_ns + dispatches.back().gpu_ns) * 1e-6;
-}
-
 std::vector<Shape> ShapesOf(std::span<const Array> arrays) {
   std::vector<Shape> shapes;
   for (const Array& array : arrays) shapes.push_back(array.shape);
@@ -89,9 +83,9 @@ Result<Timings> RunAll(const Options& options, Model& model, Bindings& bindings)
     const double cpu_ms = CpuMilliseconds(std::clock() - start);
     timings.cpu_ms = i == 0 ? cpu_ms : std::min(timings.cpu_ms, cpu_ms);
     timings.steady_ms.push_back(time);
-    if (!options.profile) continue;
-    SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> profile, model.Profile());
-    timings.gpu_ms.push_back(GpuMilliseconds(profile));
+    if (!options.profile && !options.time_runs) continue;
+    SPIRLOOM_TRY_ASSIGN(const uint64_t gpu_ns, model.GpuTime());
+    timings.gpu_ms.push_back(static_cast<double>(gpu_ns) * 1e-6);
   }
   return timings;
 }
@@ -109,7 +103,7 @@ Status Report(const Options& options, const Runtime& runtime, const Model& model
                   StatsJson(options.model, runtime.device(), Name(options.storage), model.stats(),
                             CountVariants(profile), timings, runtime.validation_message_count())));
   }
-  if (options.repeat > 0 && !options.profile) {
+  if (options.repeat > 0 && (!options.profile || options.time_runs)) {
     Print(Summary(runtime.device(), model.stats(), timings));
   }
   return Status();
@@ -122,6 +116,7 @@ ModelOptions ModelOptionsOf(const Options& options, std::vector<TunedCall>& tune
   model.storage = options.storage;
   model.kernels = options.kernels;
   model.profile = options.profile || !options.trace.empty();
+  model.time_runs = options.time_runs;
   model.max_dispatches = options.max_dispatches;
   model.max_device_bytes = options.max_device_bytes;
   model.tune = options.tune ? MeasuredKernels() : nullptr;

@@ -26,6 +26,13 @@ std::optional<uint64_t> ProcessStatus(const std::string& field) {
   return std::nullopt;
 }
 
+// Of one number at least.
+double Median(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const size_t middle = numbers.size() / 2;
+  return numbers.size() % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
+}
+
 template <typename T>
 nlohmann::ordered_json OrNull(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
@@ -38,16 +45,17 @@ double Timings::SteadyMin() const {
 }
 
 double Timings::SteadyMedian() const {
-  if (steady_ms.empty()) return first_run_ms;
-  std::vector<double> sorted = steady_ms;
-  std::sort(sorted.begin(), sorted.end());
-  const size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  return steady_ms.empty() ? first_run_ms : Median(steady_ms);
 }
 
 std::optional<double> Timings::GpuMin() const {
   if (gpu_ms.empty()) return std::nullopt;
   return *std::min_element(gpu_ms.begin(), gpu_ms.end());
+}
+
+std::optional<double> Timings::GpuMedian() const {
+  if (gpu_ms.empty()) return std::nullopt;
+  return Median(gpu_ms);
 }
 
 std::optional<double> Timings::HostMin() const {
@@ -84,6 +92,7 @@ std::string StatsJson(const std::string& model, const DeviceInfo& device, const 
                               {"runs", timings.steady_ms.size()},
                               {"cpu_ms", timings.cpu_ms},
                               {"gpu_min_ms", OrNull(timings.GpuMin())},
+                              {"gpu_median_ms", OrNull(timings.GpuMedian())},
                               {"host_min_ms", OrNull(timings.HostMin())},
                               {"planned_bytes", stats.planned_bytes},
                               {"naive_bytes", stats.naive_bytes},
@@ -109,6 +118,10 @@ std::string Summary(const DeviceInfo& device, const LoadStats& stats, const Timi
     text += ", then min " + Decimal(timings.SteadyMin(), 2) + " ms, median " +
             Decimal(timings.SteadyMedian(), 2) + " ms of " +
             std::to_string(timings.steady_ms.size()) + " runs";
+  }
+  if (!timings.gpu_ms.empty()) {
+    text += ", on the GPU min " + Decimal(*timings.GpuMin(), 3) + " ms, median " +
+            Decimal(*timings.GpuMedian(), 3) + " ms";
   }
   return text + "\n";
 }

@@ -18,7 +18,7 @@ struct Timings {
   double first_run_ms = 0;
   std::vector<double> steady_ms;  // of the timed runs; empty when there were none
   // The same on the GPU, from the first dispatch's start to the last one's end; empty without
-  // --profile.
+  // --profile and --time-runs.
   std::vector<double> gpu_ms;
   double cpu_ms = 0;  // the least CPU time of a timed run, of all threads; 0 when there were none
 
@@ -26,6 +26,7 @@ struct Timings {
   double SteadyMedian() const;  // likewise
   // The least time from a timed run's first dispatch to its last one's end. Absent without gpu_ms.
   std::optional<double> GpuMin() const;
+  std::optional<double> GpuMedian() const;  // likewise
   // What a timed run takes beside the GPU's work: the least of all runs. Absent without gpu_ms.
   std::optional<double> HostMin() const;
 };
