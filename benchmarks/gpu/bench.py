@@ -84,17 +84,17 @@ def call_times(bundle: Bundle) -> dict[str, dict[str, Any]]:
     }
 
 
-def network_times(bundle: Bundle, profile: bool, cache: str) -> dict[str, dict[str, Any]]:
-    """By network: the least seconds of a run by the host's clock, or by the GPU's if profiled.
+def network_times(bundle: Bundle, on_gpu: bool, cache: str) -> dict[str, dict[str, Any]]:
+    """By network: the least seconds of a run by the host's clock, or without copies by the GPU's.
 
     Kernels are those that tuning left in the cache of that name; the rule's if it left none.
     """
     found = {}
     for path in networks():
-        flags = ["--profile"] if profile else []
+        flags = ["--time-runs"] if on_gpu else []
         stats = bundle.json_of("spirloom-run", *network_run(bundle, path, cache), "--warmup", "5",
                                "--repeat", "30", *flags, "--json")  # fmt: skip
-        key = "gpu_min_ms" if profile else "steady_min_ms"
+        key = "gpu_min_ms" if on_gpu else "steady_min_ms"
         found[path.stem] = {"seconds": stats[key] / 1e3, "dispatches": stats["dispatches"]}
     return found
 

@@ -91,8 +91,9 @@ REMARKS = {
     "networks": """
         With one image a network is a chain of calls, none of which fills the device, and
         each costs at least what a dispatch does. ms is the host's clock, inputs and outputs
-        copied, GPU ms the sum by timestamps, which add about a microsecond to each
-        dispatch; with 32 images the difference is the copy of 19 MB of inputs.
+        copied, GPU ms all dispatches together by the device's, from one timestamp before the
+        first to one after the last; with 32 images the difference is the copy of 19 MB of
+        inputs.
     """,
     "tuned networks": """
         The same with the kernels that `spirloom-run --tune` found fastest for each call,
