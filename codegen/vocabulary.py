@@ -112,6 +112,7 @@ class Capability(StrEnum):
     COOPERATIVE_MATRIX = "cooperative_matrix"
     SHARED_MEMORY_32K = "shared_memory_32k"
     SHARED_MEMORY_48K = "shared_memory_48k"
+    BFLOAT16_MATRIX = "bfloat16_matrix"
 
     @property
     def extensions(self) -> tuple[str, ...]:
@@ -172,6 +173,8 @@ _EXTENSIONS: dict[Capability, tuple[str, ...]] = {
     ),
     Capability.SHARED_MEMORY_32K: (),
     Capability.SHARED_MEMORY_48K: (),
+    # GLSL says halves where the compiler then writes bfloat16.
+    Capability.BFLOAT16_MATRIX: (_EXPLICIT + "float16",),
 }
 
 # Written into every shader: `[[unroll]]`, texelFetch without samplers, and `#line N "file"`.

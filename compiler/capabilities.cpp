@@ -95,6 +95,9 @@ CapabilityNeed NeedOfSpirvCapability(uint32_t capability) {
     case kCooperativeMatrixKhr:
     case spv::CapabilityVulkanMemoryModel:  // KHR's matrices are written in it
       return need(Capability::kCooperativeMatrix);
+    case kBFloat16TypeKhr:
+    case kBFloat16CooperativeMatrixKhr:
+      return need(Capability::kBFloat16Matrix);
     default:
       return {false, 0};
   }

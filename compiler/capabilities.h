@@ -11,8 +11,10 @@
 
 namespace spirloom::compiler {
 
-// The capability of VK_KHR_cooperative_matrix, which these SPIR-V headers do not name.
+// Of SPV_KHR_cooperative_matrix and SPV_KHR_bfloat16, which these SPIR-V headers do not name.
 inline constexpr uint32_t kCooperativeMatrixKhr = 6022;
+inline constexpr uint32_t kBFloat16TypeKhr = 5116;
+inline constexpr uint32_t kBFloat16CooperativeMatrixKhr = 5118;
 
 // By the name used in op specs, e.g. "storage_buffer_16bit".
 std::optional<pack::Capability> ParseNeed(std::string_view name);

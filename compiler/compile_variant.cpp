@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "compiler/bfloat16_factors.h"
 #include "compiler/check.h"
 #include "compiler/cooperative_matrix.h"
 #include "compiler/glsl_to_spirv.h"
 #include "compiler/optimize.h"
 #include "compiler/reflect.h"
 #include "compiler/uniformity.h"
+#include "runtime/pack/capability.h"
 
 namespace spirloom::compiler {
 namespace {
@@ -56,6 +58,14 @@ std::vector<Diagnostic> CheckBarriers(const Variant& variant, std::string_view g
   return errors;
 }
 
+// The module that devices take.
+Result<std::vector<uint32_t>> Finish(const Variant& variant, std::span<const uint32_t> optimized) {
+  Result<std::vector<uint32_t>> finished = WithKhrMatrices(optimized);
+  const bool bfloat16 =
+      (variant.needs & pack::CapabilityBit(pack::Capability::kBFloat16Matrix)) != 0;
+  return finished.ok() && bfloat16 ? WithBFloat16Factors(*finished) : std::move(finished);
+}
+
 }  // namespace
 
 CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, TimeTrace* trace,
@@ -82,7 +92,7 @@ CompiledVariant CompileVariant(const Variant& variant, std::string_view glsl, Ti
   }
   const PhaseTimer timer = time("check");
   const Result<std::vector<uint32_t>> declared = WithKhrMatrices(parsed.words);
-  Result<std::vector<uint32_t>> finished = WithKhrMatrices(*optimized);
+  Result<std::vector<uint32_t>> finished = Finish(variant, *optimized);
   if (!declared.ok()) return Failure(variant, declared.status().message());
   if (!finished.ok()) return Failure(variant, finished.status().message());
   const Result<Reflection> before = Reflect(*declared);

@@ -11,18 +11,13 @@
 #include <utility>
 
 #include "compiler/capabilities.h"
+#include "compiler/khr_matrix.h"
 #include "compiler/spirv_index.h"
 #include "runtime/pack/pack_format.h"
 
 namespace spirloom::compiler {
 namespace {
 
-// Of SPV_KHR_cooperative_matrix, which these SPIR-V headers do not name.
-constexpr uint16_t kOpType = 4456;
-constexpr uint16_t kOpLoad = 4457;
-constexpr uint16_t kOpStore = 4458;
-constexpr uint16_t kOpMulAdd = 4459;
-constexpr uint16_t kOpLength = 4460;
 constexpr uint32_t kUses = 3;  // left factor, right factor, sum
 constexpr std::array<const char*, kUses> kUseNames = {"left factor", "right factor", "sum"};
 // Layouts are numbers of the same small range: the constants of the uses serve them too.
@@ -123,14 +118,6 @@ class Rewriter {
     Emit(opcode.value_or(in.opcode), {}, in.words.subspan(1));
   }
 
-  void EmitExtension() {
-    constexpr std::string_view kName = "SPV_KHR_cooperative_matrix";
-    std::array<uint32_t, kName.size() / 4 + 1> words{};
-    for (size_t i = 0; i < kName.size(); ++i)
-      words[i / 4] |= static_cast<uint32_t>(kName[i]) << (8 * (i % 4));
-    Emit(spv::OpExtension, {}, words);
-  }
-
   // The id of the layout that NV states as a flag, constant true for columns.
   Result<uint32_t> Layout(uint32_t column_major) const {
     const auto found = bools_.find(column_major);
@@ -164,7 +151,7 @@ Status Rewriter::Rewrite(const Instruction& in) {
       return {};
     case spv::OpExtension:
       if (in.String(1) != "SPV_NV_cooperative_matrix") break;
-      EmitExtension();
+      AppendExtension(out_, khr::kMatrixExtension);
       return {};
     case spv::OpDecorate:
       if (in.Word(2) == spv::DecorationSpecId && sizes_.contains(in.Word(1))) return {};
@@ -180,24 +167,25 @@ Status Rewriter::Rewrite(const Instruction& in) {
       for (uint32_t i = 0; i < kUses; ++i) Emit(spv::OpConstant, {in.Word(1), small_[i], i});
       return {};
     case spv::OpTypeCooperativeMatrixNV:
-      Emit(kOpType, {in.Word(1), in.Word(2), in.Word(3), in.Word(4), in.Word(5),
-                     small_[uses_.at(in.Word(1))]});
+      Emit(khr::kOpTypeMatrix, {in.Word(1), in.Word(2), in.Word(3), in.Word(4), in.Word(5),
+                                small_[uses_.at(in.Word(1))]});
       return {};
     case spv::OpCooperativeMatrixLoadNV: {
       SPIRLOOM_TRY_ASSIGN(const uint32_t layout, Layout(in.Word(5)));
-      Emit(kOpLoad, {in.Word(1), in.Word(2), in.Word(3), layout, in.Word(4)}, in.words.subspan(6));
+      Emit(khr::kOpLoad, {in.Word(1), in.Word(2), in.Word(3), layout, in.Word(4)},
+           in.words.subspan(6));
       return {};
     }
     case spv::OpCooperativeMatrixStoreNV: {
       SPIRLOOM_TRY_ASSIGN(const uint32_t layout, Layout(in.Word(4)));
-      Emit(kOpStore, {in.Word(1), in.Word(2), layout, in.Word(3)}, in.words.subspan(5));
+      Emit(khr::kOpStore, {in.Word(1), in.Word(2), layout, in.Word(3)}, in.words.subspan(5));
       return {};
     }
     case spv::OpCooperativeMatrixMulAddNV:
-      Copy(in, kOpMulAdd);
+      Copy(in, khr::kOpMulAdd);
       return {};
     case spv::OpCooperativeMatrixLengthNV:
-      Copy(in, kOpLength);
+      Copy(in, khr::kOpLength);
       return {};
     default:
       break;

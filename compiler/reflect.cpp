@@ -6,13 +6,11 @@
 #include <spirv/unified1/spirv.hpp>
 #include <tuple>
 
+#include "compiler/khr_matrix.h"
 #include "compiler/spirv_index.h"
 
 namespace spirloom::compiler {
 namespace {
-
-constexpr uint32_t kOpCooperativeMatrixLoadKhr = 4457;
-constexpr uint32_t kOpCooperativeMatrixStoreKhr = 4458;
 
 std::string ScalarName(const Instruction& type) {
   switch (type.opcode) {
@@ -90,13 +88,13 @@ class UseCollector {
       case spv::OpImageGather:
       case spv::OpImageRead:
       case spv::OpCooperativeMatrixLoadNV:
-      case kOpCooperativeMatrixLoadKhr:
+      case khr::kOpLoad:
       case spv::OpAtomicLoad:
         Read(in.Word(3));
         break;
       case spv::OpImageWrite:
       case spv::OpCooperativeMatrixStoreNV:
-      case kOpCooperativeMatrixStoreKhr:
+      case khr::kOpStore:
       case spv::OpAtomicStore:
         Write(in.Word(1));
         break;

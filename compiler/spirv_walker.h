@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/pack/spirv_words.h"
@@ -51,6 +52,18 @@ inline void AppendInstruction(std::vector<uint32_t>& module, uint32_t opcode,
   const auto length = static_cast<uint32_t>(1 + operands.size());
   module.push_back(length << 16 | opcode);
   module.insert(module.end(), operands);
+}
+
+// Adds the one that says that the module uses `name`, a literal string.
+inline void AppendExtension(std::vector<uint32_t>& module, std::string_view name) {
+  constexpr uint32_t kOpExtension = 10;
+  const size_t at = module.size() + 1;
+  const size_t words = name.size() / 4 + 1;  // at least one byte ends it
+  module.push_back(static_cast<uint32_t>(1 + words) << 16 | kOpExtension);
+  module.resize(at + words);
+  for (size_t i = 0; i < name.size(); ++i)
+    module[at + i / 4] |= static_cast<uint32_t>(static_cast<unsigned char>(name[i]))
+                          << (8 * (i % 4));
 }
 
 }  // namespace spirloom::compiler

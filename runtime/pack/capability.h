@@ -10,7 +10,7 @@
 
 namespace spirloom::pack {
 
-inline constexpr uint32_t kCapabilityCount = 15;
+inline constexpr uint32_t kCapabilityCount = 16;
 inline constexpr uint64_t kAllCapabilities = (uint64_t{1} << kCapabilityCount) - 1;
 
 // The bit of VariantRow::needs.

@@ -75,10 +75,12 @@ enum class Capability : uint8_t {
   kCooperativeMatrix = 12,
   kSharedMemory32k = 13,
   kSharedMemory48k = 14,
+  kBFloat16Matrix = 15,
 };
 
 // What kCooperativeMatrix stands for: products of matrices of 16 x 16 f16, added up in f32, by a
 // subgroup of as many lanes as here, which all of a workgroup's are full of; and kSharedMemory32k.
+// kBFloat16Matrix: the same products of bfloat16; only beside kCooperativeMatrix.
 inline constexpr uint32_t kMatrixSide = 16;
 inline constexpr uint32_t kMatrixSubgroupSize = 32;
 

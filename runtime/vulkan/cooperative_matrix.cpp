@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/pack/pack_format.h"
+#include "runtime/pack/capability.h"
 
 namespace spirloom::vulkan {
 namespace {
@@ -12,14 +12,16 @@ constexpr auto kShapeType = static_cast<VkStructureType>(1000506001);
 // VkComponentTypeKHR and VkScopeKHR.
 constexpr uint32_t kFloat16 = 0;
 constexpr uint32_t kFloat32 = 1;
+constexpr uint32_t kBFloat16 = 1000141000;
 constexpr uint32_t kSubgroup = 3;
 
 using GetShapes = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, CooperativeMatrixShape*);
 
-bool IsOurs(const CooperativeMatrixShape& shape) {
+// Of factors of this VkComponentTypeKHR.
+bool IsOurs(const CooperativeMatrixShape& shape, uint32_t factors) {
   const auto is_side = [](uint32_t size) { return size == pack::kMatrixSide; };
-  return is_side(shape.m) && is_side(shape.n) && is_side(shape.k) && shape.a_type == kFloat16 &&
-         shape.b_type == kFloat16 && shape.c_type == kFloat32 && shape.result_type == kFloat32 &&
+  return is_side(shape.m) && is_side(shape.n) && is_side(shape.k) && shape.a_type == factors &&
+         shape.b_type == factors && shape.c_type == kFloat32 && shape.result_type == kFloat32 &&
          shape.saturating == VK_FALSE && shape.scope == kSubgroup;
 }
 
@@ -37,24 +39,30 @@ std::vector<CooperativeMatrixShape> ShapesOf(const Instance& instance, VkPhysica
 
 }  // namespace
 
-bool TakesMatrixKernels(std::span<const CooperativeMatrixShape> shapes,
-                        const VkPhysicalDeviceLimits& limits,
-                        const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups) {
-  return std::ranges::any_of(shapes, IsOurs) &&
-         limits.maxComputeSharedMemorySize >= pack::kSharedBytes32k &&
-         subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
-         subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
-         (subgroups.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
+                            const VkPhysicalDeviceLimits& limits,
+                            const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups) {
+  const auto multiplies = [shapes](uint32_t factors) {
+    return std::ranges::any_of(shapes, [=](const auto& shape) { return IsOurs(shape, factors); });
+  };
+  const bool takes = multiplies(kFloat16) &&
+                     limits.maxComputeSharedMemorySize >= pack::kSharedBytes32k &&
+                     subgroups.minSubgroupSize <= pack::kMatrixSubgroupSize &&
+                     subgroups.maxSubgroupSize >= pack::kMatrixSubgroupSize &&
+                     (subgroups.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+  if (!takes) return 0;
+  return pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
+         (multiplies(kBFloat16) ? pack::CapabilityBit(pack::Capability::kBFloat16Matrix) : 0);
 }
 
-bool TakesMatrixKernels(const Instance& instance, VkPhysicalDevice device) {
+uint64_t MatrixCapabilities(const Instance& instance, VkPhysicalDevice device) {
   VkPhysicalDeviceSubgroupSizeControlProperties subgroups{};
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
   VkPhysicalDeviceProperties2 properties{};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
   properties.pNext = &subgroups;
   instance.fn().vkGetPhysicalDeviceProperties2(device, &properties);
-  return TakesMatrixKernels(ShapesOf(instance, device), properties.properties.limits, subgroups);
+  return MatrixCapabilities(ShapesOf(instance, device), properties.properties.limits, subgroups);
 }
 
 }  // namespace spirloom::vulkan

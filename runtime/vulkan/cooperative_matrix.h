@@ -1,4 +1,5 @@
-// VK_KHR_cooperative_matrix as far as the runtime uses it, and older headers lack it.
+// VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 as far as the runtime uses them, and older
+// headers lack them.
 #ifndef SPIRLOOM_RUNTIME_VULKAN_COOPERATIVE_MATRIX_H_
 #define SPIRLOOM_RUNTIME_VULKAN_COOPERATIVE_MATRIX_H_
 
@@ -19,6 +20,17 @@ struct CooperativeMatrixFeatures {
   VkBool32 cooperativeMatrixRobustBufferAccess;
 };
 
+inline constexpr const char* kShaderBFloat16Extension = "VK_KHR_shader_bfloat16";
+
+// VkPhysicalDeviceShaderBfloat16FeaturesKHR.
+struct ShaderBFloat16Features {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderBFloat16Type;
+  VkBool32 shaderBFloat16DotProduct;
+  VkBool32 shaderBFloat16CooperativeMatrix;
+};
+
 // VkCooperativeMatrixPropertiesKHR: sizes, VkComponentTypeKHR and VkScopeKHR of one product.
 struct CooperativeMatrixShape {
   VkStructureType sType;
@@ -29,15 +41,15 @@ struct CooperativeMatrixShape {
   uint32_t scope;
 };
 
-// Whether a device of these shapes, limits and subgroup sizes is one that
-// pack::Capability::kCooperativeMatrix stands for.
-bool TakesMatrixKernels(std::span<const CooperativeMatrixShape> shapes,
-                        const VkPhysicalDeviceLimits& limits,
-                        const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups);
+// Those of kCooperativeMatrix and kBFloat16Matrix (bits, pack::Capability) that stand for a device
+// of these shapes, limits and subgroup sizes: the latter only beside the former.
+uint64_t MatrixCapabilities(std::span<const CooperativeMatrixShape> shapes,
+                            const VkPhysicalDeviceLimits& limits,
+                            const VkPhysicalDeviceSubgroupSizeControlProperties& subgroups);
 
-// The same of a device that has the extension and VK_EXT_subgroup_size_control; false where the
-// driver fails to say.
-bool TakesMatrixKernels(const Instance& instance, VkPhysicalDevice device);
+// The same of a device that has the extension and VK_EXT_subgroup_size_control, whatever its
+// features; none where the driver fails to say.
+uint64_t MatrixCapabilities(const Instance& instance, VkPhysicalDevice device);
 
 }  // namespace spirloom::vulkan
 

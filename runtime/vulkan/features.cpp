@@ -12,6 +12,7 @@ namespace {
 using pack::Capability;
 
 constexpr auto kCooperativeMatrixType = static_cast<VkStructureType>(1000506000);
+constexpr auto kBFloat16Type = static_cast<VkStructureType>(1000141000);
 
 // Where a feature is in the structs of a chain: in one of its own, and in that of a Vulkan version.
 struct FeaturePlace {
@@ -57,9 +58,12 @@ constexpr FeaturePlace kPlaces[] = {
                    shaderIntegerDotProduct),
     SPIRLOOM_PLACE(kCooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
                    cooperativeMatrix, kCooperativeMatrixType, CooperativeMatrixFeatures,
-                   cooperativeMatrix)};
+                   cooperativeMatrix),
+    SPIRLOOM_PLACE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features,
+                   shaderBFloat16CooperativeMatrix, kBFloat16Type, ShaderBFloat16Features,
+                   shaderBFloat16CooperativeMatrix)};
 
-// What cooperative matrices take beside the feature of that name.
+// What cooperative matrices take beside the features of that name.
 constexpr FeaturePlace kBesideMatrices[] = {
     SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(VULKAN_MEMORY_MODEL_FEATURES),
                    VkPhysicalDeviceVulkanMemoryModelFeatures, vulkanMemoryModel,
@@ -72,7 +76,9 @@ constexpr FeaturePlace kBesideMatrices[] = {
     SPIRLOOM_PLACE(kCooperativeMatrix, SPIRLOOM_TYPE(SUBGROUP_SIZE_CONTROL_FEATURES),
                    VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups,
                    SPIRLOOM_TYPE(VULKAN_1_3_FEATURES), VkPhysicalDeviceVulkan13Features,
-                   computeFullSubgroups)};
+                   computeFullSubgroups),
+    SPIRLOOM_PLACE(kBFloat16Matrix, kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type,
+                   kBFloat16Type, ShaderBFloat16Features, shaderBFloat16Type)};
 constexpr FeaturePlace kTimeline = SPIRLOOM_PLACE(
     kCooperativeMatrix, SPIRLOOM_TYPE(TIMELINE_SEMAPHORE_FEATURES),
     VkPhysicalDeviceTimelineSemaphoreFeatures, timelineSemaphore,
@@ -169,6 +175,8 @@ FeatureChain::FeatureChain(uint32_t api_version, const std::vector<std::string>&
     Link(cooperative_matrix_, kCooperativeMatrixType);
     Link(subgroup_size_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
     Link(memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES);
+    if (Wants(Capability::kBFloat16Matrix) && known(/*version=*/0, kShaderBFloat16Extension))
+      Link(bfloat16_, kBFloat16Type);
   }
 }
 
@@ -215,6 +223,7 @@ void FeatureChain::KeepWanted() {
   float16_int8_.shaderFloat16 = kept(float16_int8_.shaderFloat16, Capability::kShaderFloat16);
   float16_int8_.shaderInt8 = kept(float16_int8_.shaderInt8, Capability::kShaderInt8);
   cooperative_matrix_.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+  bfloat16_.shaderBFloat16DotProduct = VK_FALSE;
 }
 
 uint64_t FeatureChain::Capabilities() const {
@@ -232,6 +241,8 @@ uint64_t FeatureChain::Capabilities() const {
   add(cooperative_matrix_.cooperativeMatrix & memory_model_.vulkanMemoryModel &
           subgroup_size_.subgroupSizeControl & subgroup_size_.computeFullSubgroups,
       Capability::kCooperativeMatrix);
+  add(bfloat16_.shaderBFloat16Type & bfloat16_.shaderBFloat16CooperativeMatrix,
+      Capability::kBFloat16Matrix);
   return bits;
 }
 

@@ -50,6 +50,7 @@ class FeatureChain {
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_{};
   CooperativeMatrixFeatures cooperative_matrix_{};
+  ShaderBFloat16Features bfloat16_{};
   void** tail_ = &core_.pNext;
   std::vector<const char*> extensions_;
 };
@@ -63,7 +64,8 @@ inline constexpr uint64_t kFeatureCapabilities =
     pack::CapabilityBit(pack::Capability::kShaderInt16) |
     pack::CapabilityBit(pack::Capability::kShaderInt64) |
     pack::CapabilityBit(pack::Capability::kIntegerDotProduct) |
-    pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+    pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
+    pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
 
 // Those that `chain`, a pNext chain of VkDeviceCreateInfo or null, turns on.
 uint64_t EnabledCapabilities(const void* chain);

@@ -224,9 +224,10 @@ Result<PhysicalDevice> DescribeDevice(const Instance& instance, VkPhysicalDevice
     FeatureChain features(device.api_version, device.extensions, pack::kAllCapabilities);
     features.Query(fn, handle);
     device.capabilities |= features.Capabilities() | SharedMemoryCapabilities(limits);
-    constexpr uint64_t kMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
-    if ((device.capabilities & kMatrices) != 0 && !TakesMatrixKernels(instance, handle))
-      device.capabilities &= ~kMatrices;
+    constexpr uint64_t kMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
+                                   pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+    if ((device.capabilities & kMatrices) != 0)
+      device.capabilities &= ~kMatrices | MatrixCapabilities(instance, handle);
   }
   FillInfo(device);
   return device;

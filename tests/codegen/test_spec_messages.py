@@ -184,7 +184,7 @@ MISTAKES = [
         "storage_buffer_16bit, storage_buffer_8bit, shader_float16, shader_int8, shader_int16, "
         "shader_int64, subgroup_basic, subgroup_vote, subgroup_arithmetic, subgroup_ballot, "
         "subgroup_shuffle, integer_dot_product, cooperative_matrix, shared_memory_32k, "
-        "shared_memory_48k.",
+        "shared_memory_48k, bfloat16_matrix.",
     ),
     (
         "{alpha: alpha}",

@@ -275,5 +275,52 @@ TEST_F(CheckTest, MatricesOutsideOfProductsAreRefused) {
                 "open what they are for."));
 }
 
+// A product of factors that lie in words.
+GlslParts MatrixProduct() {
+  GlslParts parts;
+  parts.extensions =
+      "#extension GL_KHR_memory_scope_semantics : require\n"
+      "#extension GL_NV_cooperative_matrix : require\n"
+      "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n";
+  parts.functions =
+      "layout(constant_id = 1000) const uint M = 16;\n"
+      "layout(constant_id = 1001) const uint N = 16;\n"
+      "layout(constant_id = 1002) const uint K = 16;\n"
+      "shared uvec4 words[32];\n";
+  parts.body = R"(
+    words[i] = uvec4(x_data[i]);
+    fcoopmatNV<16, gl_ScopeSubgroup, M, K> left;
+    fcoopmatNV<16, gl_ScopeSubgroup, K, N> right;
+    coopMatLoadNV(left, words, 0, 2, false);
+    coopMatLoadNV(right, words, 0, 2, false);
+    fcoopmatNV<32, gl_ScopeSubgroup, M, N> sum = fcoopmatNV<32, gl_ScopeSubgroup, M, N>(SCALE);
+    coopMatStoreNV(coopMatMulAddNV(left, right, sum), y_data, 0, 16, false);)";
+  return parts;
+}
+
+TEST_F(CheckTest, MatricesOfBFloat16AskForNoHalves) {
+  nlohmann::json& variant = AddVariant("scale_f32_buffer", MatrixProduct().Text());
+  variant["needs"] = {"cooperative_matrix", "bfloat16_matrix"};
+  const Result<CompileReport> report = Compile();
+  EXPECT_TRUE(report.ok()) << report.status().message();
+}
+
+TEST_F(CheckTest, MatricesOfBFloat16AreCooperativeMatrices) {
+  EXPECT_THAT(ErrorOf({{"needs", {"bfloat16_matrix"}}}, MatrixProduct()),
+              HasSubstr("The spec needs bfloat16_matrix; the shader needs cooperative_matrix, "
+                        "bfloat16_matrix. Add to `needs`: cooperative_matrix."));
+  EXPECT_THAT(ErrorOf({{"needs", {"bfloat16_matrix"}}}, {}),
+              HasSubstr("Remove from `needs`: bfloat16_matrix."));
+  EXPECT_THAT(ErrorOf({{"needs", {"cooperative_matrix"}}}, MatrixProduct()),
+              HasSubstr("Add to `needs`: shader_float16."));
+}
+
+TEST_F(CheckTest, HalvesBesideMatricesOfBFloat16AreRefused) {
+  GlslParts parts = MatrixProduct();
+  parts.body += "y_data[i] = float(float16_t(x_data[i]));";
+  EXPECT_THAT(ErrorOf({{"needs", {"cooperative_matrix", "bfloat16_matrix"}}}, parts),
+              HasSubstr("only factors of cooperative matrices may be so"));
+}
+
 }  // namespace
 }  // namespace spirloom::compiler

@@ -14,6 +14,7 @@
 #include "compiler/optimize.h"
 #include "compiler/spirv_index.h"
 #include "compiler/spirv_walker.h"
+#include "tests/compiler/find_instructions.h"
 #include "tests/value_of.h"
 
 namespace spirloom::compiler {
@@ -75,16 +76,6 @@ std::string MessageFor(const Parts& parts) {
   return WithKhrMatrices(NvModule(parts)).status().message();
 }
 
-// The instructions with this opcode.
-std::vector<Instruction> Find(std::span<const uint32_t> words, uint16_t opcode) {
-  std::vector<Instruction> found;
-  WalkSpirv(words, [&](const Instruction& in) {
-    if (in.opcode == opcode) found.push_back(in);
-    return true;
-  });
-  return found;
-}
-
 TEST(CooperativeMatrix, LeavesOtherModulesAlone) {
   const GlslResult parsed =
       GlslToSpirv("#version 450\nvoid main() {}\n", "test.comp", Target::kVulkan11);
@@ -98,8 +89,7 @@ TEST(CooperativeMatrix, NothingOfNvStays) {
   EXPECT_THAT(index.capabilities(), testing::Contains(kCooperativeMatrixKhr));
   EXPECT_THAT(index.capabilities(),
               testing::Not(testing::Contains(spv::CapabilityCooperativeMatrixNV)));
-  std::set<std::string> extensions;
-  for (const Instruction& in : Find(words, spv::OpExtension)) extensions.insert(in.String(1));
+  const std::set<std::string> extensions = ExtensionsOf(words);
   EXPECT_TRUE(extensions.contains("SPV_KHR_cooperative_matrix"));
   EXPECT_FALSE(extensions.contains("SPV_NV_cooperative_matrix"));
   WalkSpirv(words, [](const Instruction& in) {

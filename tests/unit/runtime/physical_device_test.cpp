@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -119,6 +120,67 @@ TEST(FeatureChain, CooperativeMatricesComeWithSubgroupSizes) {
   EXPECT_EQ(FeatureChain(VK_API_VERSION_1_2, both, kMatrices).extensions().size(), 2U);
 }
 
+// Their factors may be bfloat16 where there are such matrices, and the extension.
+TEST(FeatureChain, BFloat16MatricesComeWithCooperativeOnes) {
+  constexpr uint64_t kMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+  constexpr uint64_t kBFloat16 = pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+  const std::vector<std::string> halves = {"VK_KHR_cooperative_matrix"};
+  const std::vector<std::string> alone = {"VK_KHR_shader_bfloat16"};
+  const std::vector<std::string> both = {"VK_KHR_cooperative_matrix", "VK_KHR_shader_bfloat16"};
+  const auto links = [](const std::vector<std::string>& extensions, uint64_t wanted) {
+    const FeatureChain features(VK_API_VERSION_1_3, extensions, wanted);
+    auto* next = static_cast<const VkBaseOutStructure*>(features.head()->pNext);
+    while (next != nullptr && next->sType != static_cast<VkStructureType>(1000141000))
+      next = next->pNext;
+    EXPECT_EQ(next != nullptr, std::ranges::count(features.extensions(),
+                                                  std::string_view("VK_KHR_shader_bfloat16")) == 1);
+    return next != nullptr;
+  };
+  EXPECT_TRUE(links(both, kMatrices | kBFloat16));
+  EXPECT_FALSE(links(both, kMatrices));
+  EXPECT_FALSE(links(halves, kMatrices | kBFloat16));
+  EXPECT_FALSE(links(alone, kMatrices | kBFloat16));
+}
+
+// A driver whose features are all on.
+void VKAPI_PTR SupportAll(VkPhysicalDevice, VkPhysicalDeviceFeatures2* chain) {
+  for (auto* next = static_cast<VkBaseOutStructure*>(chain->pNext); next; next = next->pNext) {
+    if (next->sType == static_cast<VkStructureType>(1000141000)) {
+      auto* bfloat16 = reinterpret_cast<ShaderBFloat16Features*>(next);
+      bfloat16->shaderBFloat16Type = bfloat16->shaderBFloat16DotProduct = VK_TRUE;
+      bfloat16->shaderBFloat16CooperativeMatrix = VK_TRUE;
+    }
+  }
+}
+
+TEST(FeatureChain, TurnsOnBFloat16MatricesAndNoDotProducts) {
+  constexpr uint64_t kWanted = pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
+                               pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+  const std::vector<std::string> extensions = {"VK_KHR_cooperative_matrix",
+                                               "VK_KHR_shader_bfloat16"};
+  InstanceFunctions fn{};
+  fn.vkGetPhysicalDeviceFeatures2 = &SupportAll;
+  FeatureChain features(VK_API_VERSION_1_3, extensions, kWanted);
+  features.Query(fn, VK_NULL_HANDLE);
+  features.KeepWanted();
+  constexpr uint64_t kBFloat16 = pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+  EXPECT_EQ(features.Capabilities(), kBFloat16);
+  EXPECT_EQ(EnabledCapabilities(features.head()), kBFloat16);
+  // They join the chain of an application that turns on none of it.
+  VkPhysicalDeviceFeatures2 chain{};
+  chain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  ShaderBFloat16Features theirs{};
+  theirs.sType = static_cast<VkStructureType>(1000141000);
+  chain.pNext = &theirs;
+  features.AddTo(chain);
+  EXPECT_EQ(EnabledCapabilities(&chain), kBFloat16);
+  EXPECT_EQ(theirs.shaderBFloat16Type, VK_TRUE);
+  EXPECT_EQ(theirs.shaderBFloat16CooperativeMatrix, VK_TRUE);
+  EXPECT_EQ(theirs.shaderBFloat16DotProduct, VK_FALSE);
+  theirs.shaderBFloat16Type = VK_FALSE;
+  EXPECT_EQ(EnabledCapabilities(&chain), 0U);
+}
+
 TEST(CooperativeMatrix, OfOneShapeInSubgroupsOfOneSize) {
   CooperativeMatrixShape shape{};
   shape.m = shape.n = shape.k = 16;
@@ -130,9 +192,12 @@ TEST(CooperativeMatrix, OfOneShapeInSubgroupsOfOneSize) {
   subgroups.minSubgroupSize = 32;
   subgroups.maxSubgroupSize = 64;
   subgroups.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
-  const auto takes = [&] { return TakesMatrixKernels({&shape, 1}, limits, subgroups); };
+  const auto takes = [&] {
+    return MatrixCapabilities({&shape, 1}, limits, subgroups) ==
+           pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+  };
   EXPECT_TRUE(takes());
-  EXPECT_FALSE(TakesMatrixKernels({}, limits, subgroups));
+  EXPECT_EQ(MatrixCapabilities({}, limits, subgroups), 0U);
   const auto without = [&](auto& value, auto other) {
     const auto before = std::exchange(value, other);
     const bool taken = takes();
@@ -149,6 +214,42 @@ TEST(CooperativeMatrix, OfOneShapeInSubgroupsOfOneSize) {
   EXPECT_TRUE(without(subgroups.minSubgroupSize, 64));
   EXPECT_TRUE(without(subgroups.maxSubgroupSize, 16));
   EXPECT_TRUE(without(subgroups.requiredSubgroupSizeStages, 0));
+}
+
+// As an H200 reports them.
+TEST(CooperativeMatrix, OfBFloat16BesideThoseOfHalves) {
+  constexpr uint32_t kBFloat16 = 1000141000;
+  CooperativeMatrixShape halves{};
+  halves.m = halves.n = halves.k = 16;
+  halves.c_type = halves.result_type = 1;
+  halves.scope = 3;
+  CooperativeMatrixShape bfloat16 = halves;
+  bfloat16.a_type = bfloat16.b_type = kBFloat16;
+  VkPhysicalDeviceLimits limits{};
+  limits.maxComputeSharedMemorySize = 49152;
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroups{};
+  subgroups.minSubgroupSize = subgroups.maxSubgroupSize = 32;
+  subgroups.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  const auto capabilities = [&](std::vector<CooperativeMatrixShape> shapes) {
+    return MatrixCapabilities(shapes, limits, subgroups);
+  };
+  constexpr uint64_t kHalves = pack::CapabilityBit(pack::Capability::kCooperativeMatrix);
+  constexpr uint64_t kBoth = kHalves | pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+  EXPECT_EQ(capabilities({halves, bfloat16}), kBoth);
+  EXPECT_EQ(capabilities({bfloat16}), 0U);
+  const auto without = [&](uint32_t CooperativeMatrixShape::*member, uint32_t value) {
+    CooperativeMatrixShape other = bfloat16;
+    other.*member = value;
+    return capabilities({halves, other});
+  };
+  EXPECT_EQ(without(&CooperativeMatrixShape::k, 8), kHalves);
+  EXPECT_EQ(without(&CooperativeMatrixShape::b_type, 0), kHalves);
+  EXPECT_EQ(without(&CooperativeMatrixShape::c_type, kBFloat16), kHalves);
+  EXPECT_EQ(without(&CooperativeMatrixShape::result_type, kBFloat16), kHalves);
+  EXPECT_EQ(without(&CooperativeMatrixShape::scope, 2), kHalves);
+  EXPECT_EQ(without(&CooperativeMatrixShape::saturating, VK_TRUE), kHalves);
+  subgroups.requiredSubgroupSizeStages = 0;
+  EXPECT_EQ(capabilities({halves, bfloat16}), 0U);
 }
 
 TEST(FeatureChain, LinksOnlyWhatIsWanted) {
@@ -247,7 +348,8 @@ TEST_F(PhysicalDeviceTest, DevicesThatFailAreLeftOut) {
 
 // Layers may be older than an extension: being asked about it must not make them speak.
 TEST_F(PhysicalDeviceTest, AskingAboutFeaturesIsSilent) {
-  FeatureChain features(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix"}, pack::kAllCapabilities);
+  FeatureChain features(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix", "VK_KHR_shader_bfloat16"},
+                        pack::kAllCapabilities);
   features.Query(instance().fn(), device().physical().handle);
 }
 

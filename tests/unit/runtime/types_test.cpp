@@ -76,6 +76,7 @@ TEST(Result, GivesUpWhatItHolds) {
 TEST(Capability, Names) {
   EXPECT_STREQ(pack::CapabilityName(pack::Capability::kStorageBuffer16Bit), "storage_buffer_16bit");
   EXPECT_STREQ(pack::CapabilityName(pack::Capability::kCooperativeMatrix), "cooperative_matrix");
+  EXPECT_STREQ(pack::CapabilityName(pack::Capability::kBFloat16Matrix), "bfloat16_matrix");
   EXPECT_EQ(pack::CapabilityNames(0b101 | uint64_t{1} << 40),
             (std::vector<std::string>{"storage_buffer_16bit", "shader_float16", "capability_40"}));
 }
