@@ -238,10 +238,11 @@ uint64_t FeatureChain::Capabilities() const {
   add(core_.features.shaderInt16, Capability::kShaderInt16);
   add(core_.features.shaderInt64, Capability::kShaderInt64);
   add(integer_dot_.shaderIntegerDotProduct, Capability::kIntegerDotProduct);
-  add(cooperative_matrix_.cooperativeMatrix & memory_model_.vulkanMemoryModel &
-          subgroup_size_.subgroupSizeControl & subgroup_size_.computeFullSubgroups,
-      Capability::kCooperativeMatrix);
-  add(bfloat16_.shaderBFloat16Type & bfloat16_.shaderBFloat16CooperativeMatrix,
+  const VkBool32 matrices = cooperative_matrix_.cooperativeMatrix &
+                            memory_model_.vulkanMemoryModel & subgroup_size_.subgroupSizeControl &
+                            subgroup_size_.computeFullSubgroups;
+  add(matrices, Capability::kCooperativeMatrix);
+  add(matrices & bfloat16_.shaderBFloat16Type & bfloat16_.shaderBFloat16CooperativeMatrix,
       Capability::kBFloat16Matrix);
   return bits;
 }

@@ -142,30 +142,62 @@ TEST(FeatureChain, BFloat16MatricesComeWithCooperativeOnes) {
   EXPECT_FALSE(links(alone, kMatrices | kBFloat16));
 }
 
-// A driver whose features are all on.
-void VKAPI_PTR SupportAll(VkPhysicalDevice, VkPhysicalDeviceFeatures2* chain) {
-  for (auto* next = static_cast<VkBaseOutStructure*>(chain->pNext); next; next = next->pNext) {
-    if (next->sType == static_cast<VkStructureType>(1000141000)) {
-      auto* bfloat16 = reinterpret_cast<ShaderBFloat16Features*>(next);
-      bfloat16->shaderBFloat16Type = bfloat16->shaderBFloat16DotProduct = VK_TRUE;
-      bfloat16->shaderBFloat16CooperativeMatrix = VK_TRUE;
+// A driver that supports whatever matrices take, unless told to lack cooperative ones.
+struct MatrixDriver {
+  static inline VkBool32 cooperative = VK_TRUE;
+
+  static void VKAPI_PTR Support(VkPhysicalDevice, VkPhysicalDeviceFeatures2* chain) {
+    for (auto* next = static_cast<VkBaseOutStructure*>(chain->pNext); next; next = next->pNext) {
+      switch (static_cast<uint32_t>(next->sType)) {
+        case 1000141000: {
+          auto* features = reinterpret_cast<ShaderBFloat16Features*>(next);
+          features->shaderBFloat16Type = features->shaderBFloat16DotProduct = VK_TRUE;
+          features->shaderBFloat16CooperativeMatrix = VK_TRUE;
+          break;
+        }
+        case 1000506000:
+          reinterpret_cast<CooperativeMatrixFeatures*>(next)->cooperativeMatrix = cooperative;
+          break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
+          reinterpret_cast<VkPhysicalDeviceVulkanMemoryModelFeatures*>(next)->vulkanMemoryModel =
+              VK_TRUE;
+          break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES: {
+          auto* features = reinterpret_cast<VkPhysicalDeviceSubgroupSizeControlFeatures*>(next);
+          features->subgroupSizeControl = features->computeFullSubgroups = VK_TRUE;
+          break;
+        }
+        default:
+          break;
+      }
     }
   }
+};
+
+constexpr uint64_t kBothMatrices = pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
+                                   pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
+
+struct MatrixFeatures : FeatureChain {
+  MatrixFeatures()
+      : FeatureChain(VK_API_VERSION_1_3, {"VK_KHR_cooperative_matrix", "VK_KHR_shader_bfloat16"},
+                     kBothMatrices) {
+    InstanceFunctions fn{};
+    fn.vkGetPhysicalDeviceFeatures2 = &MatrixDriver::Support;
+    Query(fn, VK_NULL_HANDLE);
+    KeepWanted();
+  }
+};
+
+TEST(FeatureChain, BFloat16MatricesAreCooperativeMatrices) {
+  EXPECT_EQ(MatrixFeatures().Capabilities(), kBothMatrices);
+  MatrixDriver::cooperative = VK_FALSE;
+  EXPECT_EQ(MatrixFeatures().Capabilities(), 0U);
+  MatrixDriver::cooperative = VK_TRUE;
 }
 
 TEST(FeatureChain, TurnsOnBFloat16MatricesAndNoDotProducts) {
-  constexpr uint64_t kWanted = pack::CapabilityBit(pack::Capability::kCooperativeMatrix) |
-                               pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
-  const std::vector<std::string> extensions = {"VK_KHR_cooperative_matrix",
-                                               "VK_KHR_shader_bfloat16"};
-  InstanceFunctions fn{};
-  fn.vkGetPhysicalDeviceFeatures2 = &SupportAll;
-  FeatureChain features(VK_API_VERSION_1_3, extensions, kWanted);
-  features.Query(fn, VK_NULL_HANDLE);
-  features.KeepWanted();
-  constexpr uint64_t kBFloat16 = pack::CapabilityBit(pack::Capability::kBFloat16Matrix);
-  EXPECT_EQ(features.Capabilities(), kBFloat16);
-  EXPECT_EQ(EnabledCapabilities(features.head()), kBFloat16);
+  MatrixFeatures features;
+  EXPECT_EQ(EnabledCapabilities(features.head()), kBothMatrices);
   // They join the chain of an application that turns on none of it.
   VkPhysicalDeviceFeatures2 chain{};
   chain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
@@ -173,12 +205,26 @@ TEST(FeatureChain, TurnsOnBFloat16MatricesAndNoDotProducts) {
   theirs.sType = static_cast<VkStructureType>(1000141000);
   chain.pNext = &theirs;
   features.AddTo(chain);
-  EXPECT_EQ(EnabledCapabilities(&chain), kBFloat16);
+  EXPECT_EQ(EnabledCapabilities(&chain), kBothMatrices);
   EXPECT_EQ(theirs.shaderBFloat16Type, VK_TRUE);
   EXPECT_EQ(theirs.shaderBFloat16CooperativeMatrix, VK_TRUE);
   EXPECT_EQ(theirs.shaderBFloat16DotProduct, VK_FALSE);
   theirs.shaderBFloat16Type = VK_FALSE;
-  EXPECT_EQ(EnabledCapabilities(&chain), 0U);
+  EXPECT_EQ(EnabledCapabilities(&chain), pack::CapabilityBit(pack::Capability::kCooperativeMatrix));
+}
+
+// Where the application has no struct for them, ours joins.
+TEST(FeatureChain, BFloat16MatricesJoinWithoutDotProducts) {
+  MatrixFeatures features;
+  VkPhysicalDeviceFeatures2 chain{};
+  chain.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.AddTo(chain);
+  EXPECT_EQ(EnabledCapabilities(&chain), kBothMatrices);
+  auto* next = static_cast<VkBaseOutStructure*>(chain.pNext);
+  while (next != nullptr && next->sType != static_cast<VkStructureType>(1000141000))
+    next = next->pNext;
+  ASSERT_NE(next, nullptr);
+  EXPECT_EQ(reinterpret_cast<ShaderBFloat16Features*>(next)->shaderBFloat16DotProduct, VK_FALSE);
 }
 
 TEST(CooperativeMatrix, OfOneShapeInSubgroupsOfOneSize) {
