@@ -7,6 +7,7 @@
 #include "compiler/capabilities.h"
 #include "compiler/division.h"
 #include "compiler/early_return.h"
+#include "compiler/matrix_extension.h"
 #include "compiler/software_device.h"
 #include "compiler/spirv_walker.h"
 
@@ -46,8 +47,7 @@ constexpr Pass kPasses[] = {
     {"--simplify-instructions", /*skip_for_cooperative_matrix=*/true},
     {"--eliminate-dead-code-aggressive"},
 };
-// Fewer divisions than that stand where they are used: a function would be longer. So do those of
-// modules with cooperative matrices, whose functions SPIRV-Tools leave with dead code.
+// Fewer divisions than that stand where they are used: a function would be longer.
 constexpr size_t kCalledDivisions = 2;
 constexpr Pass kInlineDivisions[] = {
     {"--inline-entry-points-exhaustive"},
@@ -94,10 +94,6 @@ spvtools::MessageConsumer CollectErrors(std::string& text) {
       };
 }
 
-}  // namespace
-
-namespace {
-
 Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const uint32_t> words,
                                   Target target, bool keep_lines) {
   // A used Optimizer silently does nothing, so each module gets its own.
@@ -122,21 +118,29 @@ Result<std::vector<uint32_t>> Run(std::span<const Pass> passes, std::span<const 
   return optimized;
 }
 
-}  // namespace
-
-Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
-                                       bool keep_lines) {
+Result<std::vector<uint32_t>> RunAll(std::span<const uint32_t> words, Target target,
+                                     bool keep_lines) {
   const auto run = [&](std::span<const Pass> passes, std::span<const uint32_t> module) {
     return Run(passes, module, target, keep_lines);
   };
   Result<std::vector<uint32_t>> module = run(kPasses, DivisionsAsInstructions(words));
-  const bool few = module.ok() && CountDivisions(*module) < kCalledDivisions;
-  if (module.ok() && (few || HasCooperativeMatrix(words))) {
+  if (module.ok() && CountDivisions(*module) < kCalledDivisions) {
     module = run(kInlineDivisions, DivisionsAsCalls(*module));
   }
   if (module.ok()) module = run(kLastPasses, HoistPushConstants(ReturnsInPlace(*module)));
   if (module.ok()) module = run(kFinish, DivisionsAsCalls(*module));
   return module;
+}
+
+}  // namespace
+
+Result<std::vector<uint32_t>> Optimize(std::span<const uint32_t> words, Target target,
+                                       bool keep_lines) {
+  if (HasCooperativeMatrix(words)) {
+    const auto module = RunAll(WithoutMatrixExtension(words), target, keep_lines);
+    if (module.ok() && !LacksSharedStores(*module)) return WithMatrixExtension(*module);
+  }
+  return RunAll(words, target, keep_lines);
 }
 
 Status Validate(std::span<const uint32_t> words, Target target) {
@@ -155,7 +159,7 @@ std::string OptimizerVersion() {
     }
   };
   add(kPasses);
-  version += " divisions";
+  version += " without matrices' extension, divisions";
   add(kInlineDivisions);
   version += " returns in place, push constants first";
   add(kLastPasses);

@@ -1,0 +1,89 @@
+#include "compiler/matrix_extension.h"
+
+#include <gtest/gtest.h>
+
+#include <span>
+#include <spirv/unified1/spirv.hpp>
+#include <string>
+#include <vector>
+
+#include "compiler/glsl_to_spirv.h"
+#include "compiler/optimize.h"
+#include "compiler/spirv_walker.h"
+#include "tests/value_of.h"
+
+namespace spirloom::compiler {
+namespace {
+
+// A product of matrices that come from shared memory; `more` is what else main() does with it.
+std::vector<uint32_t> Product(const std::string& more) {
+  const std::string glsl = R"(#version 450
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_NV_cooperative_matrix : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+layout(local_size_x = 32) in;
+layout(constant_id = 1000) const uint M = 16;
+layout(constant_id = 1001) const uint N = 16;
+layout(constant_id = 1002) const uint K = 16;
+layout(set = 0, binding = 0) buffer X { uvec4 x[]; };
+layout(set = 0, binding = 1) buffer Y { float y[]; };
+shared uvec4 tile[64];
+int unused(int at) {
+  int twice[2] = int[](at, at + 1);
+  return twice[at % 2];
+}
+void main() {
+  int lane = int(gl_LocalInvocationID.x);
+  tile[lane] = x[lane];
+  barrier();
+  fcoopmatNV<16, gl_ScopeSubgroup, M, K> left;
+  fcoopmatNV<16, gl_ScopeSubgroup, K, N> right;
+  fcoopmatNV<32, gl_ScopeSubgroup, M, N> sum = fcoopmatNV<32, gl_ScopeSubgroup, M, N>(0.0);
+  coopMatLoadNV(left, tile, 0, 2, false);
+  coopMatLoadNV(right, tile, 32, 2, false);
+  sum = coopMatMulAddNV(left, right, sum);
+  coopMatStoreNV(sum, y, 0, 16, false);
+)" + more + "}\n";
+  const GlslResult parsed = GlslToSpirv(glsl, "test.comp", Target::kVulkan11);
+  for (const GlslError& error : parsed.errors) ADD_FAILURE() << error.where << error.message;
+  return parsed.words;
+}
+
+std::vector<uint32_t> WithoutStores(std::span<const uint32_t> module) {
+  std::vector<uint32_t> out(module.begin(), module.begin() + pack::spirv::kHeaderWords);
+  WalkSpirv(module, [&out](const Instruction& in) {
+    if (in.opcode != spv::OpStore) out.insert(out.end(), in.words.begin(), in.words.end());
+    return true;
+  });
+  return out;
+}
+
+TEST(MatrixExtension, IsHiddenAndComesBack) {
+  const std::vector<uint32_t> module = Product("");
+  const std::vector<uint32_t> without = WithoutMatrixExtension(module);
+  EXPECT_LT(without.size(), module.size());
+  EXPECT_EQ(WithoutMatrixExtension(without), without);
+  const std::vector<uint32_t> again = WithMatrixExtension(without);
+  EXPECT_EQ(WithoutMatrixExtension(again), without);
+  EXPECT_TRUE(Validate(again, Target::kVulkan11).ok());
+}
+
+TEST(MatrixExtension, WhatNothingUsesGoes) {
+  constexpr const char* kRead = "  y[256 + lane] = float(tile[lane].x);\n";
+  const std::string dead = std::string(kRead) + "  int nothing = unused(lane);\n";
+  const auto plain = ValueOf(Optimize(Product(kRead), Target::kVulkan11));
+  const auto with_dead = ValueOf(Optimize(Product(dead), Target::kVulkan11));
+  EXPECT_EQ(with_dead.size(), plain.size());
+  EXPECT_TRUE(Validate(plain, Target::kVulkan11).ok());
+}
+
+TEST(MatrixExtension, WhatMatricesAloneAreLoadedFromKeepsItsStores) {
+  const std::vector<uint32_t> module = Product("");
+  EXPECT_FALSE(LacksSharedStores(module));
+  const auto optimized = ValueOf(Optimize(module, Target::kVulkan11));
+  EXPECT_FALSE(LacksSharedStores(optimized));
+  EXPECT_TRUE(LacksSharedStores(WithoutStores(optimized)));
+}
+
+}  // namespace
+}  // namespace spirloom::compiler
