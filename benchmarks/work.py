@@ -9,9 +9,10 @@ from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 
 _MATRIX_PRODUCTS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
-                    "aten.baddbmm": "a", "aten.linear": "x", "spirloom.linear_q4": "x",
-                    "spirloom.linear_q8": "x", "spirloom.linear_dq8_q4": "x",
-                    "spirloom.linear_dq8_q8": "x", "spirloom.linear_i8": "x"}  # fmt: skip
+                    "aten.baddbmm": "a", "aten.linear": "x", "spirloom.linear_bf16": "x",
+                    "spirloom.linear_q4": "x", "spirloom.linear_q8": "x",
+                    "spirloom.linear_dq8_q4": "x", "spirloom.linear_dq8_q8": "x",
+                    "spirloom.linear_i8": "x"}  # fmt: skip
 VECTOR_BYTES = 16  # of a vec4 of floats
 _CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d", "spirloom.convolution_i8")
 

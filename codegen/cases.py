@@ -23,7 +23,7 @@ from codegen.vocabulary import MAX_RANK, DType
 from codegen.yaml_reader import Mapping, Node, Scalar, Sequence
 
 _LIMITS = ("dtypes", "storages", "kernel", "uniform")
-_TENSOR_KEYS = ("shape", "range", "values", "constant")
+_TENSOR_KEYS = ("shape", "range", "values", "constant", "bfloat16")
 # Of halves, PyTorch's own (torch.testing.assert_close).
 _DEFAULT_TOLERANCES: dict[DType, Tolerance] = {dtype: Tolerance(0, 0) for dtype in DType} | {
     DType.F32: Tolerance(1e-5, 1e-5),
@@ -92,11 +92,16 @@ def _tensor(node: Node, name: str) -> TensorCase:
     fields = Fields.of(node, f"tensor '{name}'", _TENSOR_KEYS)
     shape = _shape(fields.need("shape"), name)
     limits, values, constant = fields.get("range"), fields.get("values"), fields.get("constant")
+    brains = fields.get("bfloat16")
+    if brains is not None and (not shape or shape[-1] % 2):
+        message = f"Bytes of bfloat16 are two a number, so that the last of {list(shape)} is even."
+        raise SpecError.at(brains.position, message)
     return TensorCase(
         shape,
         load_range(limits) if limits else None,
         _values(values, shape) if values else None,
         as_bool(constant, "'constant'") if constant else None,
+        bfloat16=load_range(brains) if brains else None,
     )
 
 

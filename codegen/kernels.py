@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import prod
 
 from codegen import number_args
@@ -136,8 +136,10 @@ def load_kernel(
         Fields.of(sidecar, f"the defaults of template '{template.text}'", known)
         bases = [sidecar, *bases]
     merged = _without_untaken(_with_defaults(node, templates), special)
-    for key in ("push", "constants"):
+    for key in ("axes", "push", "constants"):
         merged = _without_left_out(merged, key, bases)
+    own_tensors = {tensor.name for tensor in (*signature.args, *signature.outputs)}
+    merged = _without_left_out(merged, "tensors", bases, own_tensors)
     fields = Fields.of(merged, "a kernel", _KEYS)
     name = own.scalar("name") or stem
     scope = signature.scope
@@ -180,12 +182,18 @@ def _merged(sidecar: Mapping, own: Mapping) -> Mapping:
     return merge(Mapping(sidecar.position, tuple(kept)), own)
 
 
-def _without_left_out(node: Mapping, key: str, bases: Iterable[Mapping]) -> Mapping:
-    """The kernel without the entries of a map that are `none`: defaults that it does not want."""
+def _without_left_out(
+    node: Mapping, key: str, bases: Iterable[Mapping], unbound: Collection[str] = ()
+) -> Mapping:
+    """The kernel without the entries of a map that are `none`: defaults that it does not want.
+
+    Those of the names in `unbound` stay, of which `none` says something else.
+    """
     given = node.get(key)
     if not isinstance(given, Mapping):
         return node
     left_out = [e for e in given.entries if isinstance(e.value, Scalar) and e.value.text == "none"]
+    left_out = [e for e in left_out if e.key.text not in unbound]
     for entry in left_out:
         maps = [base.get(key) for base in bases]
         names = [e.key.text for found in maps if isinstance(found, Mapping) for e in found.entries]

@@ -20,6 +20,7 @@ class TensorCase:
     values: tuple[float, ...] | None = None  # row-major; instead of random numbers
     constant: bool | None = None  # stored in the graph; None: if a kernel packs it
     extremes: tuple[float, float] | None = None  # instead of range: all numbers between these
+    bfloat16: tuple[float, float] | None = None  # instead of range: bytes of such numbers
 
 
 FLOATS, INTEGERS = "floats", "integers"

@@ -1,11 +1,13 @@
-"""Matrices of small whole numbers with scales, and the args of operators that take them."""
+"""Matrices of rounded numbers, and the args of operators that take them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from spirloom.bfloat16 import bytes_of
 from spirloom.ir import Array, DType, Tensor, constant
 
 # A group that kernels read by whole words.
@@ -36,6 +38,11 @@ class Numbers:
         small = even and self.values.size > 0 and self.values.min() >= -8 and self.values.max() <= 7
         return 4 if small else 8
 
+    @property
+    def kind(self) -> str:
+        """What the names of operators that take them end in."""
+        return f"q{self.bits}"
+
     def rows(self, index: slice | Array) -> Numbers:
         """Some of the rows."""
         zeros, offsets = (None if t is None else t[index] for t in (self.zeros, self.offsets))
@@ -65,6 +72,34 @@ class Numbers:
             if self.offsets is None
             else constant(f"{name}.offsets", self.offsets.T.astype(dtype.numpy, order="C")),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class BFloat16Matrix:
+    """A weight of bfloat16: uint8 [rows, 2 depth], a number's bytes one after the other."""
+
+    bytes: Array
+    kind = "bf16"
+
+    def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
+        """Those of a layer, of which x is float32: there are no others."""
+        assert dtype is DType.F32
+        return {"weight": constant(name, self.bytes)}
+
+
+# What a layer's weight is rounded to.
+Rounded = Numbers | BFloat16Matrix
+
+
+def of_table(
+    arguments: Mapping[str, Tensor | int | None], dtype: DType
+) -> dict[str, Tensor | int | str | None]:
+    """The args of a table, whose rows are picked as `dtype`: of those that a layer of the same
+    weight has. Of numbers with zero points there is none."""
+    assert arguments.get("zeros") is None
+    kept = {name: value for name, value in arguments.items() if name != "zeros"}
+    scaled = {"by_column": True, "dtype": str(dtype)} if "scales" in kept else {}
+    return {**kept, **scaled}
 
 
 def numbers_of(values: Array, scale: Array, zero: Array) -> Numbers | None:
@@ -101,6 +136,11 @@ def halves_if_exact(scales: Array) -> Array:
     with np.errstate(over="ignore"):
         half: Array = wide.astype(np.float16)
     return half if np.array_equal(half.astype(np.float32), wide) else wide
+
+
+def brains_of(weight: Array) -> BFloat16Matrix:
+    """A float matrix as bfloat16, to which it is rounded."""
+    return BFloat16Matrix(bytes_of(weight))
 
 
 def rounded_to_nearest(weight: Array, bits: int, group: int) -> Numbers:

@@ -89,6 +89,27 @@ def gated_linear_q4(x: Array, weight: Array, *args: Any) -> Array:
     return gated_linear_q8(x, unpacked(weight), *args)
 
 
+def _of_bfloat16(weight: Array) -> Array:
+    """The numbers of which these are the upper halves' bytes, the lower one first."""
+    halves: Array = weight.astype(np.uint8).view("<u2").astype(np.uint32)
+    return (halves << 16).view(np.float32).astype(np.float64)
+
+
+def linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
+    """A layer of a weight of bfloat16."""
+    return linear(x, _of_bfloat16(weight), *args)
+
+
+def gated_linear_bf16(x: Array, weight: Array, *args: Any) -> Array:
+    """A gated layer of a weight of bfloat16."""
+    return gated_linear(x, _of_bfloat16(weight), *args)
+
+
+def embedding_bf16(weight: Array, index: Array) -> Array:
+    """Rows of a table of bfloat16."""
+    return _of_bfloat16(weight)[index]
+
+
 def embedding_q8(
     weight: Array,
     scales: Array,

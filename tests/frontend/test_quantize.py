@@ -1,4 +1,4 @@
-"""Weights of 4 and 8 bits: found in a graph that dequantises them, or rounded at import."""
+"""Weights of 4, 8 and 16 bits: found in a graph that dequantises them, or rounded at import."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from onnx import NodeProto
 from spirloom import graph_file
+from spirloom.bfloat16 import bytes_of, from_bfloat16
 from spirloom.builder import Builder
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
@@ -88,7 +89,47 @@ def with_offsets(graph: Graph, library: OpLibrary) -> None:
             each.args = library.with_args(each, offsets=offsets)
 
 
-@pytest.mark.parametrize("text", ["int4:32", "int8:64", "int8"])
+def test_bfloat16_layers_are_of_the_rounded_weights(library: OpLibrary) -> None:
+    plain, graph = (layers(library) for _ in range(2))
+    optimize(graph, library, quantize=Quantisation.of("bf16"))
+    assert ops(graph) == ["spirloom.embedding_bf16"] + ["spirloom.linear_bf16"] * 2
+    assert all(size == 2 for size in bytes_of_numbers(graph))
+    index = np.array([[0, 49, 7], [1, 2, 3]], np.int32)
+    unrounded = compute(plain, index)
+    for each in plain.tensors():
+        if each.data is not None and each.name != "bias":
+            each.data = from_bfloat16(bytes_of(each.data).view("<u2"))
+    found, wanted = compute(graph, index), compute(plain, index)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    assert np.abs(unrounded - wanted).max() > 1e-3, "they were rounded"
+
+
+def bytes_of_numbers(graph: Graph) -> list[float]:
+    """Of each node's weight, the bytes of a number."""
+    weights = [t for node in graph.nodes for t in node.inputs() if t.dtype is DType.U8]
+    return [2 * weight.size / prod(weight.shape) for weight in weights]
+
+
+def test_bfloat16_is_rounded_to_nearest() -> None:
+    given = np.array([1, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -0.0, 3e38, 3.4e38, 1e-37])
+    wanted = [1, 1, 1 + 2**-6, 1 + 2**-7, -0.0, 3e38, np.inf, 1e-37]
+    found = from_bfloat16(bytes_of(given).view("<u2"))
+    np.testing.assert_allclose(found, wanted, rtol=2**-8, atol=1e-42)
+    assert found[:4].tolist() == wanted[:4] and np.signbit(found[4])
+    numbers = np.array([np.nan, np.inf, -np.inf], np.float32)
+    numbers[0] = np.array(0x7F800001, np.uint32).view(np.float32)  # NaN in its last bit alone
+    np.testing.assert_equal(from_bfloat16(bytes_of(numbers).view("<u2")), numbers)
+
+
+def test_bfloat16_is_of_float32_layers(library: OpLibrary) -> None:
+    with pytest.raises(ImportFailure, match="leave out --fp16"):
+        optimize(layers(library), library, fp16=True, quantize=Quantisation.of("bf16"))
+    graph = layers(library, halves=True)
+    optimize(graph, library, quantize=Quantisation.of("bf16"))
+    assert ops(graph) == ["aten.embedding", "aten.linear", "aten.linear"]
+
+
+@pytest.mark.parametrize("text", ["int4:32", "int8:64", "int8", "bf16"])
 @pytest.mark.parametrize("offset", [False, True])
 def test_large_weights_are_cut_with_their_scales(
     library: OpLibrary, text: str, offset: bool
@@ -98,10 +139,10 @@ def test_large_weights_are_cut_with_their_scales(
         optimize(each, library, quantize=Quantisation.of(text))
         if offset:
             with_offsets(each, library)
-    split_weights(graph, library, largest=32 * 128 * int(text[3]) // 8)
+    kind, bits = ("bf16", 16) if text == "bf16" else (f"q{text[3]}", int(text[3]))
+    split_weights(graph, library, largest=32 * 128 * bits // 8)
     cut = [op for op in ops(graph) if "linear" in op or "embedding" in op]
-    kind = text[3]
-    assert cut == [f"spirloom.embedding_q{kind}"] * 2 + [f"spirloom.linear_q{kind}"] * 6
+    assert cut == [f"spirloom.embedding_{kind}"] * 2 + [f"spirloom.linear_{kind}"] * 6
     index = np.array([[0, 49, 32], [31, 2, 3]], np.int32)
     # The residual is a sum of its own then, rounded once more.
     found, wanted = compute(graph, index), compute(whole, index)
@@ -144,14 +185,15 @@ def test_names_are_left_alone_and_what_does_not_fit(library: OpLibrary) -> None:
     assert "aten.linear" in ops(graph) and "spirloom.linear_q4" not in ops(graph)
 
 
-def test_tied_weights_are_stored_once(library: OpLibrary) -> None:
+@pytest.mark.parametrize(("text", "row_bytes"), [("int4:32", 32 + 2 * 2), ("bf16", 2 * 64)])
+def test_tied_weights_are_stored_once(library: OpLibrary, text: str, row_bytes: int) -> None:
     table = constant("table", random(50, 64))
     graph = Graph([Tensor("x", DType.I32, (3,))])
     build = Builder(library, graph)
     x = build.emit("aten.embedding", x=table, index=graph.inputs[0])
     graph.outputs = [build.emit("aten.linear", x=x, weight=table)]
-    optimize(graph, library, quantize=Quantisation.of("int4:32"))
-    assert sum(t.size for t in graph.tensors() if t.data is not None) == 50 * (32 + 2 * 2)
+    optimize(graph, library, quantize=Quantisation.of(text))
+    assert sum(t.size for t in graph.tensors() if t.data is not None) == 50 * row_bytes
 
 
 @pytest.mark.parametrize("text", ["int4", "int4:16", "int3:32", "int8:", "4", ""])

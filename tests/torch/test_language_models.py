@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from spirloom.hf import import_folder
 from spirloom.hf.config import read_config
 from spirloom.hf.model_types import MODEL_TYPES
 from spirloom.ir import DType
+from spirloom.passes.quantize_weights import Quantisation
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from op_specs.reference import sampling
@@ -143,8 +145,32 @@ def eager_tokens(model: Any, count: int) -> tuple[list[int], Any]:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_tokens_are_those_of_transformers(name: str, tmp_path: Path) -> None:
     wanted, scores = eager_tokens(saved(name, tmp_path), 64)
+    check_tokens(
+        graph_file.to_bytes(*import_folder(tmp_path, context=128, prompt=16)), wanted, scores
+    )
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "gemma3"])
+def test_a_model_of_bfloat16_keeps_its_weights(name: str, tmp_path: Path) -> None:
+    """Their numbers are those of the file, in half the bytes, and all else is float32."""
+    model = saved(name, tmp_path)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.bfloat16().float()
+    copy.deepcopy(model).bfloat16().save_pretrained(tmp_path)
+    wanted, scores = eager_tokens(model, 64)
+    plain, data = (
+        graph_file.to_bytes(*import_folder(tmp_path, context=128, prompt=16, quantize=how))
+        for how in (None, Quantisation.of("bf16"))
+    )
+    matrices = {p.data_ptr(): p.numel() for p in model.parameters() if p.ndim > 1}
+    saved_bytes = 2 * sum(matrices.values())
+    assert abs(len(plain) - len(data) - saved_bytes) < 1000
+    check_tokens(data, wanted, scores)
+
+
+def check_tokens(data: bytes, wanted: list[int], scores: Any) -> None:
+    """That a file of a model gives the scores of the prompt and the tokens after it."""
     assert len(set(wanted)) > 4, "the model says something"
-    data = graph_file.to_bytes(*import_folder(tmp_path, context=128, prompt=16))
     prefill = spirloom.load(data)
     decode = spirloom.load(data, method="decode", shares=prefill)
     for chunks in ([14], [5, 1, 8]):
@@ -275,9 +301,13 @@ LAYERS = {
 
 @pytest.mark.parametrize(
     ("name", "quantised"),
-    [*((name, False) for name in LAYERS), *((name, True) for name in ("llama", "qwen3", "gemma2"))],
+    [
+        *((name, "") for name in LAYERS),
+        *((name, "int4:32") for name in ("llama", "qwen3", "gemma2")),
+        ("llama", "bf16"),
+    ],
 )
-def test_a_layer_is_five_dispatches(name: str, quantised: bool, tmp_path: Path) -> None:
+def test_a_layer_is_five_dispatches(name: str, quantised: str, tmp_path: Path) -> None:
     """QKV, attention with caches, output, gate and up, down: counted by one layer more.
     Where what is added is normed, too, that and the sums are four more; norms of queries and of
     keys as a whole, and what joins them and the values again, three."""
@@ -287,7 +317,7 @@ def test_a_layer_is_five_dispatches(name: str, quantised: bool, tmp_path: Path) 
         saved(name, folder, num_hidden_layers=layers)
         output = folder / "net.slg"
         line = ["import", str(folder), "-o", str(output)]
-        assert main([*line, "--quantize", "int4:32"] if quantised else line) == 0
+        assert main([*line, "--quantize", quantised] if quantised else line) == 0
         prefill = spirloom.load(output)
         decode = spirloom.load(output, method="decode", shares=prefill)
         counts.append(decode.stats.dispatches)

@@ -11,6 +11,7 @@ import hashlib
 import numpy as np
 
 from codegen.spec import TensorCase
+from spirloom.bfloat16 import bytes_of
 from spirloom.casegen.extreme_numbers import extreme_numbers
 from spirloom.ir import Array, DType
 
@@ -35,7 +36,10 @@ def make_array(spec: TensorCase, dtype: DType, seed: str) -> Array:
     random = _generator(seed)
     if spec.extremes is not None and dtype is not DType.B8:
         return extreme_numbers(random, spec.shape, dtype, spec.extremes)
-    low, high = spec.range or DEFAULT_RANGES[dtype]
+    low, high = spec.bfloat16 or spec.range or DEFAULT_RANGES[dtype]
+    if spec.bfloat16 is not None:
+        count = (*spec.shape[:-1], spec.shape[-1] // 2)
+        return bytes_of(low + (high - low) * random.random(count))
     uniform = random.random(spec.shape)
     if dtype.is_float:
         return np.asarray(low + (high - low) * uniform, dtype=dtype.numpy)

@@ -57,9 +57,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--fp16", action="store_true", help="compute in float16")
     parser.add_argument(
         "--quantize",
-        metavar="INT4:GROUP|INT8",
+        metavar="INT4:GROUP|INT8|BF16",
         type=str.lower,
-        help="round the weights of linear layers and embeddings: int4:32, int8:64, int8",
+        help="round the weights of linear layers and embeddings: int4:32, int8:64, int8, or "
+        "bf16, bfloat16 in layers that compute in float32",
     )
     parser.add_argument(
         "--skip",

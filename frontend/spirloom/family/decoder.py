@@ -16,6 +16,7 @@ from spirloom.family.traits import GELU_TANH, SILU
 from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpError, OpLibrary
+from spirloom.weight_numbers import of_table
 
 # The most rows of a cache that a workgroup looks at for a head of a single query, and in how many
 # parts more are looked at: by more of a GPU, in three dispatches for one.
@@ -271,12 +272,12 @@ class Step:
         """The rows of a table that tokens name."""
         rows = {name: self._config.vocabulary}
         ((_, table),) = self._weights.matrices("embedding", rows, self._config.hidden)
-        if not table.bits:
+        if not table.kind:
             return self._call("embedding", "aten.embedding", x=table.tensor, index=tokens)
-        args = {**table.arguments, "dtype": str(self._weights.dtype), "by_column": True}
-        if args.pop("zeros") is not None:
+        if table.arguments.get("zeros") is not None:
             raise ImportFailure("A table of words with zero points is not supported.")
-        return self._call("embedding", f"spirloom.embedding_q{table.bits}", index=tokens, **args)
+        args = of_table(table.arguments, self._weights.dtype)
+        return self._call("embedding", f"spirloom.embedding_{table.kind}", index=tokens, **args)
 
     def _last_linear(self, name: str, x: Tensor, addend: Tensor, norm: str | None) -> Tensor:
         """What a part of a layer gives, by a norm if there is one, with the sum of all before."""
@@ -313,9 +314,9 @@ class Step:
     ) -> Tensor:
         """By the operator of a kind, linear or gated_linear, that takes such a matrix."""
         operands: dict[str, object] = {"bias": self._bias(rows), **more}
-        operands |= matrix.arguments if matrix.bits else {"weight": matrix.tensor}
-        op = "aten.linear" if kind == "linear" and not matrix.bits else f"spirloom.{kind}"
-        op += f"_q{matrix.bits}" if matrix.bits else ""
+        operands |= matrix.arguments if matrix.kind else {"weight": matrix.tensor}
+        op = "aten.linear" if kind == "linear" and not matrix.kind else f"spirloom.{kind}"
+        op += f"_{matrix.kind}" if matrix.kind else ""
         if isinstance(x, Tensor):
             return self._call(node, op, x=x, **operands)
         if prod(x.x.shape[:-1]) == 1 and self._library.has_arg(op, "norm"):

@@ -12,7 +12,7 @@ import numpy as np
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, DType, Tensor, constant
 from spirloom.passes.quantize_weights import Quantisation
-from spirloom.weight_numbers import Numbers, halved, rounded_to_nearest
+from spirloom.weight_numbers import Numbers, Rounded, halved
 
 # What a source has under a name: floats, or a matrix of small whole numbers.
 Stored = Array | Numbers
@@ -33,17 +33,18 @@ class Source(Protocol):
 
 
 class Matrix:
-    """The weight of layers and tables: floats, which `tensor` is, or numbers of `bits`, with the
-    args of operators that take them. `bits` 0: floats."""
+    """The weight of layers and tables: floats, which `tensor` is, or rounded numbers of a `kind`,
+    with the args of operators that take them. `kind` "": floats."""
 
-    def __init__(self, name: str, stored: Stored, dtype: DType) -> None:
-        self.bits = 0
-        if not isinstance(stored, Numbers):
+    def __init__(self, name: str, stored: Array | Rounded, dtype: DType) -> None:
+        self.kind = ""
+        if isinstance(stored, np.ndarray):
             self.tensor = constant(name, stored.astype(dtype.numpy, copy=False))
             return
-        if dtype is DType.F16:  # the fast kernels for halves read scales that are halves
+        if isinstance(stored, Numbers) and dtype is DType.F16:
+            # The fast kernels for halves read scales that are halves.
             stored = replace(stored, scales=halved(stored.scales))
-        self.bits = stored.bits
+        self.kind = stored.kind
         self.arguments = stored.arguments(name, dtype)
 
 
@@ -51,6 +52,8 @@ class Weights:
     """A source's tensors: floats as numbers of one type, matrices rounded where that is asked."""
 
     def __init__(self, source: Source, dtype: DType, quantize: Quantisation | None = None) -> None:
+        if quantize is not None:
+            quantize.check(dtype is DType.F16)
         self.dtype = dtype
         self._source = source
         self._quantize = quantize
@@ -93,14 +96,9 @@ class Weights:
     def _matrix(self, name: str, parts: list[Stored], rounds: bool) -> Matrix:
         stored = _joined(parts)
         how = self._quantize
-        if (
-            rounds
-            and how is not None
-            and not isinstance(stored, Numbers)
-            and how.fits(stored.shape)
-        ):
-            stored = rounded_to_nearest(stored, how.bits, how.group)
-        return Matrix(name, stored, self.dtype)
+        if not rounds or how is None or isinstance(stored, Numbers) or not how.fits(stored.shape):
+            return Matrix(name, stored, self.dtype)
+        return Matrix(name, how.rounded(stored), self.dtype)
 
     def _floats(self, name: str, shape: Shape) -> Array:
         stored = self._read(name, shape)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spirloom.bfloat16 import from_bfloat16
 from spirloom.ir import Array
 from spirloom.weight_numbers import Numbers
 
@@ -57,7 +58,7 @@ def _floats(dtype: str) -> Callable[[Array], Array]:
 
 
 def _bfloat16(blocks: Array) -> Array:
-    return np.asarray((_flat(blocks).view("<u2").astype(np.uint32) << 16).view(np.float32))
+    return from_bfloat16(_flat(blocks).view("<u2"))
 
 
 def _half(blocks: Array, at: int) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from codegen.regular_file import open_regular
+from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 
@@ -57,5 +58,5 @@ def _tensor(path: Path, name: str, entry: Any, content: Array) -> Array:
     except (KeyError, TypeError, ValueError) as error:
         raise ImportFailure(f"Tensor {name!r} of {path} cannot be read: {error}.") from error
     if entry["dtype"] == "BF16":
-        return (values.astype(np.uint32) << 16).view(np.float32)
+        return from_bfloat16(values)
     return values

@@ -77,6 +77,8 @@ def optimize(
     `sizes_vary`: the graph is one of several sizes from which one of all will be made. The passes
     that take that one wait for `optimize_sizes`.
     """
+    if quantize is not None:
+        quantize.check(fp16)
     report("merge-constants")
     merge_constants(graph)
     skip = {*skip, *OF_ALL_SIZES} if sizes_vary else skip

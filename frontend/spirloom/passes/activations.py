@@ -6,9 +6,10 @@ from math import inf
 
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
+from spirloom.passes.quantised import LAYERS_OF_ROUNDED
 from spirloom.passes.rewrite import Matcher, fused, limits, replace_nodes
 
-_LINEAR = ("aten.linear", *(f"spirloom.linear_{kind}" for kind in ("q4", "q8", "dq8_q4", "dq8_q8")))
+_LINEAR = ("aten.linear", *LAYERS_OF_ROUNDED)
 # The codes of templates/glsl/lib/activation.glsl.j2.
 _RELU, _CLAMP = 1, 2
 _CODES = {

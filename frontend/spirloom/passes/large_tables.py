@@ -12,6 +12,7 @@ from spirloom.ops import OpLibrary
 _TABLES = {
     "aten.embedding": "x",
     "aten.index_select": "x",
+    "spirloom.embedding_bf16": "weight",
     "spirloom.embedding_q4": "weight",
     "spirloom.embedding_q8": "weight",
 }

@@ -7,6 +7,7 @@ from math import ceil
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes.large_tables import columns, rows, split_table, table_of
+from spirloom.passes.quantised import LAYERS_OF_ROUNDED
 from spirloom.passes.residuals import split_residual
 
 # The least maxStorageBufferRange that Vulkan guarantees, in bytes.
@@ -15,7 +16,7 @@ LARGEST_WEIGHT = 1 << 27
 _LAYERS = (
     "aten.linear",
     "aten.convolution",
-    *(f"spirloom.linear_{kind}" for kind in ("q4", "q8", "dq8_q4", "dq8_q8")),
+    *LAYERS_OF_ROUNDED,
 )
 # What has an element for each output feature, the last dimension's.
 _OF_FEATURES = ("bias", "scales", "zeros", "offsets")

@@ -10,21 +10,26 @@ from spirloom.ir import Array, DType, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
 from spirloom.passes.rewrite import Matcher
-from spirloom.weight_numbers import Numbers, numbers_of
+from spirloom.weight_numbers import Numbers, Rounded, numbers_of, of_table
 
 LINEAR, EMBEDDING, DEQUANTIZE = "aten.linear", "aten.embedding", "spirloom.dequantize"
 GATED = "spirloom.gated_linear"
 QUANTIZE = "spirloom.quantize"
 _FLOATS = (DType.F32, DType.F16)
+# Layers of rounded weights that take what aten.linear does.
+LAYERS_OF_ROUNDED = tuple(
+    f"spirloom.linear_{kind}" for kind in ("bf16", "q4", "q8", "dq8_q4", "dq8_q8")
+)
 # By layers with such weights, those of which x is rounded to int8, too.
 _DYNAMIC = {f"spirloom.linear_q{bits}": f"spirloom.linear_dq8_q{bits}" for bits in (4, 8)}
 _PLAIN = ("x", "bias", "activation", "act_min", "act_max", "addend")
 _KEPT = (*_PLAIN, "weight", "scales", "group")
 _LAYER = (*_PLAIN, "norm", "norm_eps")
-# What layers are called with 4- or 8-bit weights, and which arguments they have beside these.
+# What layers are called with rounded weights, before the kind of these, and which arguments they
+# have beside these.
 _LAYERS = {
-    LINEAR: ("spirloom.linear_q", _LAYER),
-    GATED: ("spirloom.gated_linear_q", tuple(name for name in _LAYER if name != "addend")),
+    LINEAR: ("spirloom.linear_", _LAYER),
+    GATED: ("spirloom.gated_linear_", tuple(name for name in _LAYER if name != "addend")),
 }
 
 
@@ -42,7 +47,7 @@ def fuse_quantised(graph: Graph, library: OpLibrary) -> None:
         if numbers.zeros is not None and node.op == EMBEDDING:
             continue
         assert isinstance(weight, Tensor)
-        put_numbers(library, node, numbers, weight.name)
+        put_rounded(library, node, numbers, weight.name)
     for node in graph.nodes:
         plain = node.op in _DYNAMIC and all(
             library.arg(node, name) is None for name in ("zeros", "offsets", "norm")
@@ -79,19 +84,16 @@ def _take_rounded_rows(library: OpLibrary, matcher: Matcher, node: Node) -> None
     node.op, node.args = op, args
 
 
-def put_numbers(library: OpLibrary, node: Node, numbers: Numbers, name: str) -> None:
-    """Makes a layer or an embedding one of these numbers."""
-    given = numbers.arguments(name)
+def put_rounded(library: OpLibrary, node: Node, rounded: Rounded, name: str) -> None:
+    """Makes a layer or an embedding one of this weight."""
+    given = rounded.arguments(name)
     if node.op in _LAYERS:
         op, kept = _LAYERS[node.op]
         args = {**{arg: library.arg(node, arg) for arg in kept}, **given}
-        node.op = f"{op}{numbers.bits}"
+        node.op = f"{op}{rounded.kind}"
     else:
-        assert numbers.zeros is None
-        del given["zeros"]
-        dtype = str(node.outputs[0].dtype)
-        args = {**given, "index": library.arg(node, "index"), "by_column": True, "dtype": dtype}
-        node.op = f"spirloom.embedding_q{numbers.bits}"
+        args = {**of_table(given, node.outputs[0].dtype), "index": library.arg(node, "index")}
+        node.op = f"spirloom.embedding_{rounded.kind}"
     node.args = library.complete(node.op, args)
 
 

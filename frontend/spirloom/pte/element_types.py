@@ -7,10 +7,10 @@ from math import prod
 import numpy as np
 
 from codegen.flatbuffer import MalformedBuffer
+from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, is_possible
 from spirloom.torch.element_types import BFLOAT16, numpy_type
-from spirloom.torch.weights import from_bfloat16
 
 # torch's ScalarType.
 _OF_PROGRAMS = {

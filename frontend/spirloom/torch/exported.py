@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
 from spirloom.torch.archived_calls import target_name
@@ -25,7 +26,6 @@ from spirloom.torch.program import (
     Word,
 )
 from spirloom.torch.size_of import SizeOf
-from spirloom.torch.weights import from_bfloat16
 
 # The kinds of inputs and outputs that torch.export tells apart, as far as they matter here.
 WEIGHTS = ("PARAMETER", "BUFFER", "CONSTANT_TENSOR")

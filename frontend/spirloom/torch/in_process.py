@@ -30,7 +30,7 @@ def export(
     `dynamic_shapes` is torch.export's: the sizes that it leaves open are left to each run, within
     its bounds or those of `dims`. `ranges` has the numbers between which int64 inputs lie. Nodes
     have the lines of the module's code that they come from, but with `strip`. `quantize` rounds
-    weights, as the option of `spirloom import` does: "int4:32".
+    weights, as the option of `spirloom import` does: "int4:32", "bf16".
     Raises ImportFailure, which lists every node that cannot be imported.
     """
     from spirloom import graph_file

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spirloom.bfloat16 import from_bfloat16
 from spirloom.errors import ImportFailure, Unsupported
 from spirloom.ir import Array, is_possible
 from spirloom.torch.element_types import BFLOAT16, NAMES, numpy_type
@@ -48,11 +49,6 @@ def weight_of(archive: Archive, name: str, entry: Json) -> Array:
         values[first:] if prod(sizes) else values[:0], tuple(sizes), steps, writeable=False
     )
     return from_bfloat16(seen) if NAMES[code] == BFLOAT16 else seen
-
-
-def from_bfloat16(bits: Array) -> Array:
-    """The float32 numbers of which these are the upper halves."""
-    return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
 def _number(size: Json) -> int:

@@ -55,6 +55,11 @@ def _rows_of_halves(weight: Any, *args: Any) -> Any:
     return _rows((pairs if low_first else pairs.flip(-1)).flatten(1), *args)
 
 
+def _brains(weight: Any) -> Any:
+    """The numbers of bfloat16 whose bytes these are."""
+    return weight.to(torch.uint8).contiguous().view(torch.bfloat16).double()
+
+
 def _as_channel(t: Any, x: Any, axis: int, block_size: list[int]) -> tuple[Any, Any]:
     """x so shaped that each of the values has dims of its own, and these, to broadcast."""
     if block_size or (t.ndim == x.ndim and t.numel() > 1):
@@ -186,12 +191,21 @@ FORMS: dict[str, Callable[..., Any]] = {
     "spirloom.convolution_i8": _convolution,
     "spirloom.linear_i8": _integers(torch.nn.functional.linear),
     "spirloom.rescale_i8": _rescaled,
+    "spirloom.gated_linear_bf16": lambda x, weight, *rest: LAYERS["spirloom.gated_linear"](
+        x, _brains(weight), *rest
+    ),
     "spirloom.gated_linear_q4": _layer(_halves, "spirloom.gated_linear"),
     "spirloom.gated_linear_q8": _layer(lambda w: w.to(torch.int32), "spirloom.gated_linear"),
     "spirloom.dequantize": _dequantize,
     "spirloom.quantize": _quantize,
+    "spirloom.embedding_bf16": lambda weight, index: torch.nn.functional.embedding(
+        index % len(weight), _brains(weight)
+    ),
     "spirloom.embedding_q4": _rows_of_halves,
     "spirloom.embedding_q8": _rows,
+    "spirloom.linear_bf16": lambda x, weight, *rest: LAYERS["aten.linear"](
+        x, _brains(weight), *rest
+    ),
     "spirloom.linear_dq8_q4": _rounded(_layer(_halves)),
     "spirloom.linear_dq8_q8": _rounded(_layer(lambda weight: weight.to(torch.int32))),
     "spirloom.linear_q4": _layer(_halves),

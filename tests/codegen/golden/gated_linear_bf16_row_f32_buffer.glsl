@@ -1,8 +1,6 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
-#extension GL_EXT_shader_16bit_storage : require
-#extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
   
 shared float partial[512];  // [row][which of the columns][lane]
@@ -92,69 +90,6 @@ void main() {
       vec4 high1 = numbers(words1, 2 * 0 + 1, zero1);
       vec4 x_low, x_high;
       int eight = step * (STEP / 8) + 0;
-      if (HAS_NORM) {
-        x_low = normed_row[2 * eight];
-        x_high = normed_row[2 * eight + 1];
-      } else {
-        x_at8(row0 + eight, x_low, x_high);
-      }
-      if (HAS_OFFSETS) total0 += dot(x_low, vec4(1.0)) + dot(x_high, vec4(1.0));
-      // One by one: each is then one instruction, where dot() of four and their sum are five.
-      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_low[e] * low0[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_high[e] * high0[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
-    }
-
-    {
-      vec4 low0 = numbers(words0, 2 * 1, zero0);
-      vec4 high0 = numbers(words0, 2 * 1 + 1, zero0);
-      vec4 low1 = numbers(words1, 2 * 1, zero1);
-      vec4 high1 = numbers(words1, 2 * 1 + 1, zero1);
-      vec4 x_low, x_high;
-      int eight = step * (STEP / 8) + 1;
-      if (HAS_NORM) {
-        x_low = normed_row[2 * eight];
-        x_high = normed_row[2 * eight + 1];
-      } else {
-        x_at8(row0 + eight, x_low, x_high);
-      }
-      if (HAS_OFFSETS) total0 += dot(x_low, vec4(1.0)) + dot(x_high, vec4(1.0));
-      // One by one: each is then one instruction, where dot() of four and their sum are five.
-      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_low[e] * low0[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_high[e] * high0[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
-    }
-
-    {
-      vec4 low0 = numbers(words0, 2 * 2, zero0);
-      vec4 high0 = numbers(words0, 2 * 2 + 1, zero0);
-      vec4 low1 = numbers(words1, 2 * 2, zero1);
-      vec4 high1 = numbers(words1, 2 * 2 + 1, zero1);
-      vec4 x_low, x_high;
-      int eight = step * (STEP / 8) + 2;
-      if (HAS_NORM) {
-        x_low = normed_row[2 * eight];
-        x_high = normed_row[2 * eight + 1];
-      } else {
-        x_at8(row0 + eight, x_low, x_high);
-      }
-      if (HAS_OFFSETS) total0 += dot(x_low, vec4(1.0)) + dot(x_high, vec4(1.0));
-      // One by one: each is then one instruction, where dot() of four and their sum are five.
-      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_low[e] * low0[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot00 += x_high[e] * high0[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_low[e] * low1[e];
-      [[unroll]] for (int e = 0; e < 4; e++) dot01 += x_high[e] * high1[e];
-    }
-
-    {
-      vec4 low0 = numbers(words0, 2 * 3, zero0);
-      vec4 high0 = numbers(words0, 2 * 3 + 1, zero0);
-      vec4 low1 = numbers(words1, 2 * 3, zero1);
-      vec4 high1 = numbers(words1, 2 * 3 + 1, zero1);
-      vec4 x_low, x_high;
-      int eight = step * (STEP / 8) + 3;
       if (HAS_NORM) {
         x_low = normed_row[2 * eight];
         x_high = normed_row[2 * eight + 1];

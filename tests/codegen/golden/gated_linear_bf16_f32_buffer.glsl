@@ -1,7 +1,6 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_samplerless_texture_functions : require
-#extension GL_EXT_shader_8bit_storage : require
 #extension GL_GOOGLE_cpp_style_line_directive : require
 
 // What element k of the row is multiplied by.
@@ -22,7 +21,7 @@ float product(int row, int column) {
   float root = root_of_row();
   for (int step = 0; step < steps; step++) {
     ivec4 words = weight_at4(words_at + step * 32);
-    for (int j = 0; j < 8; j++) {
+    for (int j = 0; j < 2; j++) {
       int k = step * STEP + 4 * j;
       int group = group_at(min(k, depth - 1), column);
       vec4 four = numbers(words, j, zero_of(group));
