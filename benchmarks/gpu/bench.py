@@ -3,8 +3,8 @@
     python3 bench.py --out gpu.json [--device NAME] [--times 3] [--parts calls,networks]
 
 It is written after each part. A file that is there is gone on with: parts that are asked for are
-measured anew, the others stay. Of another bundle's file only what the device and PyTorch do stays,
-where the calls are the same.
+measured anew, the others stay. Of another bundle's file only what the device does stays, and what
+PyTorch does of networks and of calls that are the same.
 
     ceilings   what the device can do at most
     calls      each call of calls.json
@@ -208,10 +208,14 @@ def begun(out: Path, times: int) -> dict[str, Any]:
 
 
 def of_any_bundle(found: dict[str, Any]) -> dict[str, Any]:
-    """What of another bundle's figures holds for this one."""
-    if found.get("calls") != json.loads((HERE / "calls.json").read_text(encoding="utf-8")):
-        return {}
-    return {part: found[part] for part in ("ceilings", "torch") if part in found}
+    """What of another bundle's figures holds for this one: the device's, and PyTorch's of the
+    same calls."""
+    now = json.loads((HERE / "calls.json").read_text(encoding="utf-8"))
+    same = [call["id"] for call in found.get("calls", []) if call in now]
+    kept = {part: found[part] for part in ("ceilings", "torch") if part in found}
+    if times := kept.get("torch", {}).get("calls"):
+        kept["torch"]["calls"] = {name: times[name] for name in same if name in times}
+    return kept
 
 
 def parts_of(text: str) -> list[str]:

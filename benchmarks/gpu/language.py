@@ -17,6 +17,7 @@ from spirloom.hf.config import read_config
 from spirloom.hf.language import FACTS, TOKENIZER
 from spirloom.ir import Array, DType
 from spirloom.ops import OpLibrary
+from spirloom.passes.quantize_weights import Quantisation
 from spirloom.weight_numbers import Numbers
 
 from examples.story.tokenizer import byte_symbols
@@ -47,11 +48,11 @@ LLAMA_1B: Mapping[str, Any] = {
 @dataclass(frozen=True, slots=True)
 class LanguageModel:
     """A model by its config.json; its name is that of its files, behind which stand the weights:
-    `f16`, or `int4` in groups of 32."""
+    `f16`, `int4` in groups of 32, or `bf16`, beside which all else is float32."""
 
     name: str
     config: Mapping[str, Any] = field(default_factory=lambda: LLAMA_1B)
-    weights: tuple[str, ...] = ("f16", "int4")
+    weights: tuple[str, ...] = ("f16", "int4", "bf16")
 
 
 LANGUAGE_MODELS = (LanguageModel("llama_3.2_1b"),)
@@ -106,7 +107,9 @@ def write_language_model(model: LanguageModel, folder: Path) -> None:
     }
     for kind in model.weights:
         source = Repeating(model.config, kind == "int4")
-        weights = Weights(Arranged(source, config), DType.F16)
+        how = Quantisation.of("bf16") if kind == "bf16" else None
+        dtype = DType.F16 if how is None else DType.F32
+        weights = Weights(Arranged(source, config), dtype, how)
         methods = make_methods(
             config, weights, OpLibrary(), "a bench", None, PROMPT, LARGEST_WEIGHT
         )

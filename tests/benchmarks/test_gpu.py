@@ -84,18 +84,20 @@ def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
-    """Of its figures only the device's and PyTorch's stay, and none where calls are others."""
+    """Of its figures the device's stay, and PyTorch's of the calls that are the same."""
     out = folder / "another.json"
-    cases: list[tuple[list[Any], set[str]]] = [(found["calls"], {"ceilings", "torch"}), ([], set())]
-    for calls, kept in cases:
-        out.write_text(json.dumps(found | {"bundle": "another", "calls": calls}))
-        subprocess.run(
-            [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "calls"],
-            capture_output=True, check=True, cwd="/",
-        )  # fmt: skip
-        now = json.loads(out.read_text())
-        assert now.keys() == {"bundle", "date", "times", "calls", "call_times"} | kept
-        assert all(now[part] == found[part] for part in kept)
+    first, *others = found["calls"]
+    theirs = {"version": "2.0", "calls": {call["id"]: 1e-6 for call in found["calls"]}}
+    changed = [{**first, "bytes": 1}, *others]
+    out.write_text(json.dumps(found | {"bundle": "another", "torch": theirs, "calls": changed}))
+    subprocess.run(
+        [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "calls"],
+        capture_output=True, check=True, cwd="/",
+    )  # fmt: skip
+    now = json.loads(out.read_text())
+    assert now.keys() == {"bundle", "date", "times", "calls", "call_times", "ceilings", "torch"}
+    assert now["ceilings"] == found["ceilings"]
+    assert now["torch"] == {**theirs, "calls": {call["id"]: 1e-6 for call in others}}
 
 
 def test_the_committed_table_is_of_operators_that_exist(tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ def test_a_page_says_what_it_lacks(results: dict[str, Any], tmp_path: Path) -> N
 
 
 def test_language_models_are_timed(results: dict[str, Any]) -> None:
-    assert set(results["language"]) == {"tiny-f16", "tiny-int4"}
+    assert set(results["language"]) == {"tiny-f16", "tiny-int4", "tiny-bf16"}
     for rates in results["language"].values():
         assert rates["prompt_tokens_per_second"] > 0
         assert rates["tokens_per_second"] > 0
@@ -162,6 +164,7 @@ def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
         "linear_q4 1x64 128x32",
         "| squeezenet1_1 | 1 | f32 |",
         "| tiny | int4 |",
+        "| tiny | bf16 |",
         "no PyTorch",
     ):
         assert words in text, text
