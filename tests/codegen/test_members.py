@@ -93,3 +93,16 @@ def test_templates_of_this_repository_declare_nothing_for_nothing() -> None:
     for (position, name), found in shaders.items():
         unused = unused_members(("", frozenset([name]), text) for text in found)
         assert not unused, f"{position}: '{name}' is used nowhere."
+
+
+def test_axes_and_tensors_of_a_template_can_be_left_out(project: Project) -> None:
+    more = "axes: {n: {values: [1, 2], of: a.rank}}\ntensors: {scales: {storage: buffer}}\n"
+    project.edit("templates/glsl/binary.yaml", "grid:", f"{more}grid:")
+    project.rejects(
+        "templates/glsl/binary.yaml:5:11: error: 'scales' is not one of the op's tensors: a, b, y."
+    )
+    left_out = "axes: {n: none}\n  tensors: {scales: none}"
+    project.spec("push: {alpha: alpha}", f"push: {{alpha: alpha}}\n  {left_out}")
+    (kernel,) = project.load().ops["aten.add.Tensor"].kernels
+    assert [axis.name for axis in kernel.axes] == ["dtype", "storage"]
+    assert [operand.name for operand in kernel.operands] == ["a", "b", "y"]

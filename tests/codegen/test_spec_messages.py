@@ -302,6 +302,12 @@ MISTAKES = [
         "16:29",
         "A range is [LOW, HIGH] with LOW <= HIGH.",
     ),
+    (
+        "a: [2, 3]",
+        "a: {shape: [2, 3], bfloat16: [-1, 1]}",
+        "16:35",
+        "Bytes of bfloat16 are two a number, so that the last of [2, 3] is even.",
+    ),
     ("alpha: 0.5}", "kernel: sub}", "16:33", "Kernel 'sub' is not one of: add."),
     (
         "{f32: 1e-6}",
