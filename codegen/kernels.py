@@ -138,7 +138,7 @@ def load_kernel(
     merged = _without_untaken(_with_defaults(node, templates), special)
     for key in ("axes", "push", "constants"):
         merged = _without_left_out(merged, key, bases)
-    own_tensors = {tensor.name for tensor in (*signature.args, *signature.outputs)}
+    own_tensors = {arg.name for arg in signature.args} | {out.name for out in signature.outputs}
     merged = _without_left_out(merged, "tensors", bases, own_tensors)
     fields = Fields.of(merged, "a kernel", _KEYS)
     name = own.scalar("name") or stem

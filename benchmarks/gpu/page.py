@@ -65,7 +65,8 @@ REMARKS = {
         own library there are the matrix instructions of groups of four subgroups, which
         Vulkan does not offer. Products of f32 are blocks of 64 x 64, of 128 x 64 where there
         are very many, and of 32 x 64 whose depth two teams share where there are few
-        (512 x 512, 197 rows): a part of the device is idle even so.
+        (512 x 512, 197 rows): a part of the device is idle even so. Floats times a weight
+        of bfloat16 are rounded to it on their way to the matrices.
     """,
     "rows": """
         A weight is read once, 16 bytes an invocation. Where columns are few a workgroup for

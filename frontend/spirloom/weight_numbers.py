@@ -97,9 +97,11 @@ def of_table(
     """The args of a table, whose rows are picked as `dtype`: of those that a layer of the same
     weight has. Of numbers with zero points there is none."""
     assert arguments.get("zeros") is None
-    kept = {name: value for name, value in arguments.items() if name != "zeros"}
-    scaled = {"by_column": True, "dtype": str(dtype)} if "scales" in kept else {}
-    return {**kept, **scaled}
+    kept: dict[str, Tensor | int | str | None] = {**arguments}
+    if "scales" in kept:
+        del kept["zeros"]
+        kept |= {"by_column": True, "dtype": str(dtype)}
+    return kept
 
 
 def numbers_of(values: Array, scale: Array, zero: Array) -> Numbers | None:

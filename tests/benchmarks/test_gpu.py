@@ -87,7 +87,10 @@ def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
     """Of its figures the device's stay, and PyTorch's of the calls that are the same."""
     out = folder / "another.json"
     first, *others = found["calls"]
-    theirs = {"version": "2.0", "calls": {call["id"]: 1e-6 for call in found["calls"]}}
+    theirs: dict[str, Any] = {
+        "version": "2.0",
+        "calls": {call["id"]: 1e-6 for call in found["calls"]},
+    }
     changed = [{**first, "bytes": 1}, *others]
     out.write_text(json.dumps(found | {"bundle": "another", "torch": theirs, "calls": changed}))
     subprocess.run(
