@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 #include <spirv/unified1/spirv.hpp>
-#include <string_view>
 
 #include "compiler/spirv_walker.h"
 
@@ -16,16 +15,6 @@ constexpr const char* kExtension = "SPV_NV_cooperative_matrix";
 
 void Append(std::vector<uint32_t>& module, const Instruction& in) {
   module.insert(module.end(), in.words.begin(), in.words.end());
-}
-
-void AppendExtension(std::vector<uint32_t>& module) {
-  const std::string_view name(kExtension);
-  std::vector<uint32_t> words(1 + name.size() / 4 + 1);
-  words[0] = static_cast<uint32_t>(words.size()) << 16 | spv::OpExtension;
-  for (size_t i = 0; i < name.size(); ++i) {
-    words[1 + i / 4] |= static_cast<uint32_t>(name[i]) << (8 * (i % 4));
-  }
-  module.insert(module.end(), words.begin(), words.end());
 }
 
 // Which shared variables are loaded from by matrices and stored to.
@@ -96,7 +85,7 @@ std::vector<uint32_t> WithMatrixExtension(std::span<const uint32_t> module) {
   bool written = false;
   WalkSpirv(module, [&](const Instruction& in) {
     if (!written && in.opcode != spv::OpCapability) {
-      AppendExtension(out);
+      AppendExtension(out, kExtension);
       written = true;
     }
     Append(out, in);

@@ -9,7 +9,9 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
 _QUANTIZE = "spirloom.quantize"
-_BYTES = {DType.U8: 0, DType.I8: -128}  # with the least of each
+_BYTES = {DType.U8: (0, 255), DType.I8: (-128, 127)}  # with the least and the greatest of each
+# Of two such bytes a bfloat16 is a number of at most 1; others may be none.
+_OF_BFLOAT16 = (0, 63)
 LEAST_BYTES = 4096  # smaller ones may be what the network's numbers hang on, and take no room
 
 
@@ -19,7 +21,8 @@ def made_up(graph: Graph) -> Graph:
     constants = dict.fromkeys(
         tensor for node in graph.nodes for tensor in node.inputs() if _is_large(tensor)
     )
-    graph.nodes[:0] = [node for tensor in constants for node in _makers(tensor)]
+    brains = {t for n in graph.nodes if n.op.endswith("_bf16") for t in n.inputs()}
+    graph.nodes[:0] = [node for t in constants for node in _makers(t, t in brains)]
     return graph
 
 
@@ -28,18 +31,19 @@ def _is_large(tensor: Tensor) -> bool:
     return tensor.data is not None and is_made and tensor.size >= LEAST_BYTES
 
 
-def _makers(tensor: Tensor) -> list[Node]:
+def _makers(tensor: Tensor, of_bfloat16: bool) -> list[Node]:
     if tensor.dtype not in _BYTES:
         return [_maker(tensor)]
     tensor.data = None
     noise = Tensor(f"{tensor.name}.noise", DType.F32, tensor.shape)
-    low = _BYTES[tensor.dtype]
+    low, high = _OF_BFLOAT16 if of_bfloat16 else _BYTES[tensor.dtype]
+    half = (high - low + 1) // 2
     given = {
         "x": noise,
-        "scale": constant(f"{tensor.name}.scale", np.full(1, 1 / 128, np.float32)),
-        "zero_point": constant(f"{tensor.name}.zero", np.full(1, low + 128, np.int32)),
+        "scale": constant(f"{tensor.name}.scale", np.full(1, 1 / half, np.float32)),
+        "zero_point": constant(f"{tensor.name}.zero", np.full(1, low + half, np.int32)),
         "quant_min": low,
-        "quant_max": low + 255,
+        "quant_max": high,
         "dtype": str(tensor.dtype),
     }
     rounded = OpLibrary().complete(_QUANTIZE, given)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from spirloom.bfloat16 import from_bfloat16
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
@@ -216,6 +217,17 @@ def test_bytes_of_weights_are_made_up_in_all_their_range(dtype: type[Any]) -> No
     (values,) = OPS.compute(rounded.op, {**given, "x": np.linspace(-1, 1, 9, dtype=np.float32)})
     limits = np.iinfo(dtype)
     assert (values.min(), values.max()) == (limits.min, limits.max)
+
+
+def test_bytes_of_bfloat16_are_made_up_as_numbers() -> None:
+    x, y = Tensor("x", DType.F32, (1, 64)), Tensor("y", DType.F32, (1, 64))
+    weight = constant("w", np.zeros((64, 128), np.uint8))
+    args = OPS.complete("spirloom.linear_bf16", {"x": x, "weight": weight})
+    _, rounded, _ = made_up(Graph([x], [y], [Node("spirloom.linear_bf16", args, (y,))])).nodes
+    given = dict(zip(OPS.arg_names(rounded.op), rounded.args, strict=True))
+    assert (given["quant_min"], given["quant_max"]) == (0, 63)
+    largest = from_bfloat16(np.array([[63 << 8 | 63]], np.uint16))
+    assert 0.5 < largest.item() < 1
 
 
 def test_a_wrong_table_is_refused_with_its_place(tmp_path: Path) -> None:
