@@ -20,6 +20,7 @@ MAKERS = (
     "codegen",
     "spirloom_schema",
     "spirloom.attachments",
+    "spirloom.bfloat16",
     "spirloom.casegen",
     "spirloom.constants_file",
     "spirloom.errors",
