@@ -15,7 +15,7 @@ namespace spirloom::compiler {
 namespace {
 
 // Of SPV_KHR_bfloat16, which these SPIR-V headers do not name.
-constexpr std::string_view kExtension = "SPV_KHR_bfloat16";
+constexpr std::string_view kBFloat16Extension = "SPV_KHR_bfloat16";
 constexpr uint32_t kEncoding = 0;  // FP encoding of OpTypeFloat
 
 // The operands of a type that are types themselves; the others are literals or constants.
@@ -67,9 +67,10 @@ bool MovesBits(uint16_t opcode) {
   }
 }
 
-class Rewriter {
+class FactorRewriter {
  public:
-  explicit Rewriter(std::span<const uint32_t> words) : out_(words.begin(), words.begin() + 5) {}
+  explicit FactorRewriter(std::span<const uint32_t> words)
+      : out_(words.begin(), words.begin() + 5) {}
 
   Result<std::vector<uint32_t>> Run(std::span<const uint32_t> words) && {
     Status status;
@@ -105,7 +106,7 @@ Status Refuse(const Instruction& in, const char* what) {
 }
 
 // Whatever has a type has it in word 1 and its own id in word 2.
-Status Rewriter::Check(const Instruction& in) {
+Status FactorRewriter::Check(const Instruction& in) {
   const uint32_t first = in.Word(1);
   if (IsHalf(in) || ArePartlyHalves(PartsOf(in))) halves_.insert(first);
   if (in.opcode == khr::kOpTypeMatrix && halves_.contains(in.Word(2))) factors_.insert(first);
@@ -119,7 +120,7 @@ Status Rewriter::Check(const Instruction& in) {
   return {};
 }
 
-void Rewriter::Rewrite(const Instruction& in) {
+void FactorRewriter::Rewrite(const Instruction& in) {
   if (in.opcode == spv::OpCapability && in.Word(1) == spv::CapabilityFloat16) return;
   if (IsHalf(in)) return AppendInstruction(out_, spv::OpTypeFloat, {in.Word(1), 16, kEncoding});
   out_.insert(out_.end(), in.words.begin(), in.words.end());
@@ -128,7 +129,7 @@ void Rewriter::Rewrite(const Instruction& in) {
     AppendInstruction(out_, spv::OpCapability, {kBFloat16CooperativeMatrixKhr});
   }
   if (in.opcode == spv::OpExtension && in.String(1) == khr::kMatrixExtension)
-    AppendExtension(out_, kExtension);
+    AppendExtension(out_, kBFloat16Extension);
 }
 
 }  // namespace
@@ -139,7 +140,7 @@ Result<std::vector<uint32_t>> WithBFloat16Factors(std::span<const uint32_t> word
   const auto& capabilities = index->capabilities();
   if (std::ranges::find(capabilities, kCooperativeMatrixKhr) == capabilities.end())
     return std::vector<uint32_t>(words.begin(), words.end());
-  return Rewriter(words).Run(words);
+  return FactorRewriter(words).Run(words);
 }
 
 }  // namespace spirloom::compiler

@@ -11,7 +11,7 @@ namespace {
 
 using pack::spirv::kHeaderWords;
 
-constexpr const char* kExtension = "SPV_NV_cooperative_matrix";
+constexpr const char* kNvMatrixExtension = "SPV_NV_cooperative_matrix";
 
 void Append(std::vector<uint32_t>& module, const Instruction& in) {
   module.insert(module.end(), in.words.begin(), in.words.end());
@@ -74,7 +74,7 @@ class SharedMemory {
 std::vector<uint32_t> WithoutMatrixExtension(std::span<const uint32_t> module) {
   std::vector<uint32_t> out(module.begin(), module.begin() + kHeaderWords);
   WalkSpirv(module, [&out](const Instruction& in) {
-    if (in.opcode != spv::OpExtension || in.String(1) != kExtension) Append(out, in);
+    if (in.opcode != spv::OpExtension || in.String(1) != kNvMatrixExtension) Append(out, in);
     return true;
   });
   return out;
@@ -85,7 +85,7 @@ std::vector<uint32_t> WithMatrixExtension(std::span<const uint32_t> module) {
   bool written = false;
   WalkSpirv(module, [&](const Instruction& in) {
     if (!written && in.opcode != spv::OpCapability) {
-      AppendExtension(out, kExtension);
+      AppendExtension(out, kNvMatrixExtension);
       written = true;
     }
     Append(out, in);
