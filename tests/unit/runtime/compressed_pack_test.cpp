@@ -39,6 +39,7 @@ PackBytes PackOf(const std::vector<uint32_t>& words) {
 Result<std::vector<uint32_t>> Read(PackBytes& bytes) {
   SPIRLOOM_TRY_ASSIGN(const ShaderPack pack,
                       ShaderPack::Open(bytes.bytes(), PackCheck::kStructure));
+  if (pack.variants().empty()) return Status(StatusCode::kInvalidFile, "It has no variants.");
   return pack.ReadSpirv(pack.variants()[0]);
 }
 
