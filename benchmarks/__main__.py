@@ -1,6 +1,6 @@
-"""`./dev bench [TOPIC…]`: measures, and writes results and docs/performance.md.
+"""`./dev bench [TOPIC…]`: measures, and writes the results and the pages of docs/performance/.
 
-The topic `pages` measures nothing: it writes the pages anew from the results there are.
+The topic `pages` measures nothing: it regenerates the pages from the stored results.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ TOPICS: dict[str, Callable[[Context], dict[str, Any]]] = {
     "load": load.measure,
     "memory": memory.measure,
 }
-# Those that only who names them gets: what they take comes from PyPI.
-ASKED: dict[str, Callable[[Context], dict[str, Any]]] = {"language": language.measure}
+# Topics that run only if named, because they install packages from PyPI.
+OPTIONAL: dict[str, Callable[[Context], dict[str, Any]]] = {"language": language.measure}
 TOOLCHAIN, GPU, ALL, PAGES = "toolchain", "gpu", "all", "pages"
 
 
@@ -44,39 +44,46 @@ def parse_arguments() -> argparse.Namespace:
         prog="./dev bench", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("topics", nargs="*", default=[ALL], metavar="TOPIC",
-                        help=f"{', '.join((TOOLCHAIN, *TOPICS, *ASKED, GPU))} or all (the "
-                             f"default): all but {', '.join((*ASKED, GPU))}")  # fmt: skip
+                        help=f"{', '.join((TOOLCHAIN, *TOPICS, *OPTIONAL, GPU))}, pages, or all "
+                             f"(default: all except {', '.join((*OPTIONAL, GPU))})")  # fmt: skip
     parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")
-    parser.add_argument("--ncnn", action="store_true", help="time ncnn too; takes it from PyPI")
-    parser.add_argument("--ggml", action="store_true",
-                        help="with language: time ggml too; builds llama.cpp of PyPI")  # fmt: skip
-    parser.add_argument("--loaded", action="store_true", help="measure on a busy machine as well")
-    parser.add_argument("--quick", action="store_true", help="everything once: that it runs")
+    parser.add_argument("--ncnn", action="store_true", help="also time ncnn, installed from PyPI")
+    parser.add_argument(
+        "--ggml",
+        action="store_true",
+        help="with language: also time ggml; builds llama.cpp from PyPI",
+    )
+    parser.add_argument(
+        "--allow-busy", action="store_true", help="measure although the machine is busy"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="run everything once, to check that it runs"
+    )
     parser.add_argument(
         "--tuned",
         action="store_true",
-        help=f"with {GPU}: time networks also with the kernels that tuning finds",
+        help=f"with {GPU}: also time networks with autotuned kernels",
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--out", type=Path, default=ROOT, metavar="DIR",
-                        help="write below DIR instead of the repository")  # fmt: skip
+                        help="write below DIR (default: the repository)")  # fmt: skip
     arguments = parser.parse_args()
-    topics = (*TOPICS, *ASKED, TOOLCHAIN, GPU)
+    topics = (*TOPICS, *OPTIONAL, TOOLCHAIN, GPU)
     unknown = [t for t in arguments.topics if t not in (*topics, ALL, PAGES)]
     if unknown:
-        parser.error(f"unknown topic '{unknown[0]}'; there are: {', '.join(topics)}")
+        parser.error(f"unknown topic '{unknown[0]}'; expected one of: {', '.join(topics)}")
     if arguments.quick and arguments.out == ROOT:
-        parser.error("--quick measures nothing to keep; say with --out where it may write")
+        parser.error("--quick requires --out: its figures must not replace the stored results")
     return arguments
 
 
 def refuse_busy_machine() -> None:
-    """Ends the program where others use the processors."""
+    """Exits if other processes use the CPU."""
     others = others_now()
     if others > LOADED:
         raise SystemExit(
-            f"bench: other work uses {percent(others)} of the processors (at most "
-            f"{percent(LOADED)} is taken); end it, or give --loaded: the page then says so"
+            f"bench: other processes use {percent(others)} of the CPU; the limit is "
+            f"{percent(LOADED)}. Stop them, or pass --allow-busy; the page then reports it."
         )
 
 
@@ -93,21 +100,21 @@ def make_context(arguments: argparse.Namespace, scratch: Path) -> Context:
         repeat=1,
         min_time=1e-6,
         networks=("squeezenet1_1",),
-        products=("matmul_512",),
+        matmuls=("matmul_512",),
     )
 
 
 def measure(topic: str, context: Context) -> dict[str, Any]:
-    """A topic's results with how they came about."""
+    """The results of a topic, with the conditions of the measurement."""
     print(f"== {topic}", flush=True)
     start = Usage.now()
-    results = (TOPICS | ASKED)[topic](context)
+    results = (TOPICS | OPTIONAL)[topic](context)
     others = start.others_until(Usage.now(), os.cpu_count() or 1)
     return {"machine": describe(), "times": context.times, "others": round(others, 3)} | results
 
 
 def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
-    """Runs, on the device at hand, what `./dev bundle` takes elsewhere."""
+    """Runs the bundle of `./dev bundle` on this machine's device."""
     print(f"== {GPU}", flush=True)
     networks = NETWORKS[:1] if arguments.quick else NETWORKS
     make_bundle(arguments.build.resolve(), folder, networks)
@@ -116,7 +123,7 @@ def measure_gpu(arguments: argparse.Namespace, folder: Path) -> None:
     times = ["--times", str(arguments.times)]
     run([sys.executable, folder / "bench.py", "--out", out, *times, "--parts", ",".join(parts)])
     found = json.loads(out.read_text(encoding="utf-8"))
-    name = re.sub("[^a-z0-9]+", "-", found["ceilings"]["device"].lower()).strip("-")
+    name = re.sub("[^a-z0-9]+", "-", found["peaks"]["device"].lower()).strip("-")
     write(arguments.out / "benchmarks" / "results" / f"gpu-{name}.json", out.read_text())
 
 
@@ -128,15 +135,15 @@ def write(path: Path, text: str) -> None:
 @ends_quietly
 def main() -> int:
     arguments = parse_arguments()
-    asked = [topic for topic in ASKED if topic in arguments.topics]
+    asked = [topic for topic in OPTIONAL if topic in arguments.topics]
     named = [*TOPICS, *asked] if ALL in arguments.topics else arguments.topics
-    if not (arguments.quick or arguments.loaded or named == [PAGES]):
+    if not (arguments.quick or arguments.allow_busy or named == [PAGES]):
         refuse_busy_machine()
     if TOOLCHAIN in named or (ALL in arguments.topics and not arguments.quick):
         toolchain.measure_toolchain(arguments.times)
     with tempfile.TemporaryDirectory(prefix="spirloom-bench-") as scratch:
         context = make_context(arguments, Path(scratch))
-        for topic in (t for t in named if t in TOPICS | ASKED):
+        for topic in (t for t in named if t in TOPICS | OPTIONAL):
             found = json.dumps(measure(topic, context), indent=1)
             write(arguments.out / "benchmarks" / "results" / f"{topic}.json", found + "\n")
         if GPU in named:

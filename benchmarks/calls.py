@@ -1,4 +1,4 @@
-"""The calls that kernels.yaml and probes.yaml list, as a case pack for spirloom-kernels."""
+"""The calls listed in kernels.yaml and probes.yaml, as a case pack for spirloom-kernels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 from spirloom import graph_file
 from spirloom.casegen.arrays import Arrays, make_inputs
-from spirloom.casegen.case_graph import build_graph
 from spirloom.casegen.case_pack import Case, NamedArray, to_bytes
-from spirloom.casegen.expand import run_of
-from spirloom.casegen.naming import case_name
-from spirloom.casegen.run import Run
+from spirloom.casegen.make import build_graph
+from spirloom.casegen.runs import Run, case_name, run_of
 
 from benchmarks.work import moved_bytes, multiply_adds
 from codegen import Library, Op, SpecError, load_library
@@ -23,18 +21,18 @@ from codegen.vocabulary import DType, Storage
 from codegen.yaml_reader import Node, SourceFile, read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-PROBES = ROOT / "tools" / "ceilings"
-# Templates without a call in kernels.yaml, and why.
+PROBES = ROOT / "tools" / "peaks"
+# Templates without a call in kernels.yaml, and the reason.
 NOT_TIMED = {
-    "create": "without tensors as arguments it is computed when a model is loaded",
-    **dict.fromkeys(("write", "read", "shared_load"), "spirloom-run --ceilings measures it"),
+    "create": "it has no tensor arguments, so constant folding computes it at load time",
+    **dict.fromkeys(("write", "read", "shared_load"), "spirloom-run --peaks measures it"),
 }
 TABLES = (ROOT / "benchmarks" / "probes.yaml", ROOT / "benchmarks" / "kernels.yaml")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to time. `family` is the template of its kernel; `work` counts one call."""
+    """A call to time. `family` is the template of its kernel; counts are per call."""
 
     id: str
     family: str
@@ -53,7 +51,7 @@ def library() -> Library:
 
 
 def write_calls(path: Path, tables: tuple[Path, ...] = TABLES) -> list[Call]:
-    """Writes the case pack of the tables' calls. Raises SpecError for a wrong table."""
+    """Writes the case pack of the tables' calls. Raises SpecError for an invalid table."""
     found = list(calls_of(library(), tables))
     path.write_bytes(to_bytes(case for _, case in found))
     return [call for call, _ in found]
@@ -79,7 +77,7 @@ def _call(ops: Library, family: str, row: Node) -> tuple[Call, Case]:
 
 
 def _run(op: Op, family: str, fields: Fields) -> Run:
-    """The call for the first variant of the template that computes it."""
+    """The call for the first variant of the template that supports it."""
     kernels = {kernel.name: kernel for kernel in op.kernels}
     test = load_case(fields.need("call"), op.args, kernels)
     dtype, storage = fields.get("dtype"), fields.get("storage")

@@ -1,4 +1,4 @@
-"""Every kernel family on calls of the size that networks make, beside what the device can do."""
+"""Kernel benchmarks: every template on call sizes of real networks, relative to device peaks."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ PROBES = ("multiply_add", "load", "stream")
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A call and its least time."""
+    """A call and its minimum time."""
 
     call: Call
     time: Timing
 
 
 @dataclass(frozen=True, slots=True)
-class Ceilings:
-    """The most a device does in a second: floating-point operations, loads of a vec4 out of a
-    cached buffer, and bytes read and written in order."""
+class Peaks:
+    """Device peaks per second: floating-point operations, vec4 loads from a cached buffer, and
+    bytes of a sequential copy (read plus written)."""
 
     operations: Rate
     loads: Rate
     bytes: Rate
 
     @classmethod
-    def of(cls, timed: Iterable[Timed]) -> Ceilings:
-        """From the probes among the calls."""
+    def of(cls, timed: Iterable[Timed]) -> Peaks:
+        """The peaks measured by the probes among the calls."""
         probes = {each.call.family: each for each in timed if each.call.family in PROBES}
         arithmetic, load, stream = (probes[name] for name in PROBES)
         return cls(
@@ -44,44 +44,44 @@ class Ceilings:
         )
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Mapping[str, float]]) -> Ceilings:
-        """As asdict() wrote them."""
+    def from_json(cls, found: Mapping[str, Mapping[str, float]]) -> Peaks:
+        """The inverse of asdict()."""
         return cls(*(Rate(**found[name]) for name in ("operations", "loads", "bytes")))
 
 
 def time_calls(context: Context, pack: Path, calls: Sequence[Call]) -> dict[str, Timing]:
-    """One process: the time of each call, by id."""
+    """Runs one process and returns the time of each call by id."""
     out = context.scratch / "kernels.json"
     run([context.program("spirloom-kernels"), pack, f"--benchmark_min_time={context.min_time}",
          f"--benchmark_out={out}", "--benchmark_out_format=json"])  # fmt: skip
     found = json.loads(out.read_text(encoding="utf-8"))["benchmarks"]
     return {
-        call.id: Timing(entry["least_gpu"], entry["least_cpu"])
+        call.id: Timing(entry["min_gpu"], entry["min_cpu"])
         for call, entry in zip(calls, found, strict=True)
     }
 
 
-def least_times(rounds: Iterable[Mapping[str, Timing]], calls: Sequence[Call]) -> list[Timed]:
-    """The least of several processes."""
-    least: dict[str, Timing] = {}
+def min_times(rounds: Iterable[Mapping[str, Timing]], calls: Sequence[Call]) -> list[Timed]:
+    """The minimum over several processes."""
+    found: dict[str, Timing] = {}
     for times in rounds:
         for name, time in times.items():
-            least[name] = time.least(least.get(name, time))
-    return [Timed(call, least[call.id]) for call in calls]
+            found[name] = time.min_of(found.get(name, time))
+    return [Timed(call, found[call.id]) for call in calls]
 
 
 def measure(context: Context) -> dict[str, Any]:
     """The results as JSON values."""
     pack = context.scratch / "calls.slcases"
     calls = write_calls(pack, TABLES)
-    timed = least_times((time_calls(context, pack, calls) for _ in range(context.times)), calls)
+    timed = min_times((time_calls(context, pack, calls) for _ in range(context.times)), calls)
     return {
-        "ceilings": asdict(Ceilings.of(timed)),
+        "peaks": asdict(Peaks.of(timed)),
         "calls": [asdict(each) for each in timed if each.call.family not in PROBES],
     }
 
 
-def read(results: Mapping[str, Any]) -> tuple[Ceilings, list[Timed]]:
-    """What measure() gave."""
+def read(results: Mapping[str, Any]) -> tuple[Peaks, list[Timed]]:
+    """The peaks and calls in the results of measure()."""
     timed = [Timed(Call(**each["call"]), Timing(**each["time"])) for each in results["calls"]]
-    return Ceilings.from_json(results["ceilings"]), timed
+    return Peaks.from_json(results["peaks"]), timed

@@ -1,5 +1,5 @@
-"""A language model of 110 million parameters: Spirloom and ggml on the same Vulkan device, from the
-same file, taken in turns."""
+"""A language model of 110 million parameters in Spirloom and ggml: the same GGUF file on the same
+Vulkan device, in interleaved processes."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ import numpy as np
 from benchmarks.context import BenchmarkFailed, Context, python, run, run_json
 from benchmarks.peers import ggml_model
 
-# As llama2.c's larger model of stories has them.
+# The sizes of llama2.c's stories110M.
 SIZES = {
     "hidden": 768,
     "inner": 2048,
     "layers": 12,
     "heads": 12,
     "key_heads": 12,
-    "words": 32000,
+    "vocabulary": 32000,
     "context": 1024,
 }
 PROMPT, TOKENS = 128, 64
-# By the type of the file's matrices, what the import is told: that halves stay halves.
+# Import options by the type of the file's matrices. --fp16 keeps fp16 weights in fp16.
 KINDS = {"q4_0": (), "f16": ("--fp16",), "f32": ()}
 
 
 @dataclass(slots=True)
 class Program:
-    """What a program did in its processes so far."""
+    """The results of a program over its processes so far."""
 
     device: str = ""
     tokens: list[int] = field(default_factory=list)
@@ -39,13 +39,13 @@ class Program:
     reply_seconds: float = np.inf
 
     def add(self, found: dict[str, Any]) -> None:
-        """One process more, of which the least times stay."""
+        """Merges the result of a process; keeps the minimum times."""
         self.device, self.tokens = found["device"], found["tokens"]
         self.prompt_seconds = min(self.prompt_seconds, found["prompt_seconds"])
         self.reply_seconds = min(self.reply_seconds, found["reply_seconds"])
 
     def rates(self) -> dict[str, float]:
-        """Tokens a second. The first token of a reply is the prompt's last result."""
+        """Prefill and decode throughput in tokens/s. The prefill produces the first token."""
         return {
             "prompt": PROMPT / self.prompt_seconds,
             "reply": (len(self.tokens) - 1) / self.reply_seconds,
@@ -74,9 +74,9 @@ def measure(context: Context) -> dict[str, Any]:
 
 
 def prompt() -> list[int]:
-    """Tokens of a text that nobody wrote."""
+    """Random tokens; deterministic."""
     random = np.random.default_rng(0)
-    return [int(token) for token in random.integers(0, SIZES["words"], PROMPT)]
+    return [int(token) for token in random.integers(0, SIZES["vocabulary"], PROMPT)]
 
 
 def _programs(context: Context) -> dict[str, Program]:
@@ -85,21 +85,21 @@ def _programs(context: Context) -> dict[str, Program]:
 
 
 def _files(writer: Path, kind: str, folder: Path) -> tuple[Path, Path]:
-    """The model as both programs take it; what is imported is the one file."""
+    """The GGUF file, and the graph file imported from it."""
     gguf, slg = folder / f"{kind}.gguf", folder / f"{kind}.slg"
     ggml_model.write(writer, gguf, kind, SIZES)
     command: list[str | Path] = [python().with_name("spirloom"), "import", gguf, "-o", slg]
-    run([*command, "--prompt", str(PROMPT), *KINDS[kind]])
+    run([*command, "--max-prefill", str(PROMPT), *KINDS[kind]])
     return gguf, slg
 
 
 def _reply(slg: Path) -> dict[str, Any]:
-    told = ["--prompt", json.dumps(prompt()), "--tokens", str(TOKENS)]
-    return run_json([python(), "-m", "benchmarks.language_run", slg, *told])
+    options = ["--prompt", json.dumps(prompt()), "--tokens", str(TOKENS)]
+    return run_json([python(), "-m", "benchmarks.language_run", slg, *options])
 
 
 def _result(kind: str, programs: dict[str, Program]) -> dict[str, Any]:
-    """Raises BenchmarkFailed where the programs do not do the same."""
+    """Raises BenchmarkFailed if the programs use different devices or their first tokens differ."""
     found: dict[str, Any] = {
         "weights": kind,
         "device": programs["spirloom"].device,
@@ -111,12 +111,12 @@ def _result(kind: str, programs: dict[str, Program]) -> dict[str, Any]:
             raise BenchmarkFailed(f"ggml runs on {theirs.device}, Spirloom on {ours.device}")
         found["same"] = common(ours.tokens, theirs.tokens)
         if not found["same"]:
-            raise BenchmarkFailed(f"ggml's first token of {kind} is another than Spirloom's")
+            raise BenchmarkFailed(f"{kind}: the first token of ggml differs from Spirloom's")
     return found
 
 
 def common(ours: Sequence[int], theirs: Sequence[int]) -> int:
-    """How many tokens are the same before the first that is not."""
+    """The length of the common prefix of two token sequences."""
     same = 0
     for our, their in zip(ours, theirs, strict=True):
         if our != their:

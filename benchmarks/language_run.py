@@ -1,9 +1,9 @@
-"""Times a language model of a graph file, as benchmarks/peers/ggml_run.py does its own.
+"""Times a language model in a graph file; the counterpart of benchmarks/peers/ggml_run.py.
 
     python -m benchmarks.language_run MODEL.slg --prompt TOKENS --tokens N
 
-prints a JSON object: prompt_seconds, to the first token; reply_seconds, of the tokens behind it,
-each the one of the greatest score, which the host sees before the next; tokens; device.
+prints a JSON object: prompt_seconds, the latency of the first token; reply_seconds, the time of the
+other tokens (greedy decoding, each token read by the host before the next step); tokens; device.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy as np
 import spirloom
 
 
-class Text:
-    """A model and the one text that it goes on with."""
+class Session:
+    """A model and its KV cache."""
 
     def __init__(self, runtime: spirloom.Runtime, path: Path) -> None:
         self._prefill = runtime.load(path, method="prefill")
         self._decode = runtime.load(path, method="decode", shares=self._prefill)
 
     def read(self, prompt: list[int]) -> int:
-        """Begins anew with the prompt; gives the token behind it."""
+        """Resets the position, runs prefill, and returns the first generated token."""
         self._decode.states["position"] = np.zeros(1, np.int32)
         self._prefill(np.array([prompt], np.int32))
         return self._chosen()
 
     def step(self) -> int:
-        """The next token."""
+        """Runs a decode step and returns the token."""
         self._decode()
         return self._chosen()
 
@@ -40,13 +40,13 @@ class Text:
         return int(self._decode.states["token"][0])
 
 
-def reply(text: Text, prompt: list[int], count: int) -> dict[str, Any]:
-    """Times one text."""
+def reply(session: Session, prompt: list[int], count: int) -> dict[str, Any]:
+    """Times the generation of `count` tokens."""
     start = time.perf_counter()
-    tokens = [text.read(prompt)]
+    tokens = [session.read(prompt)]
     middle = time.perf_counter()
     while len(tokens) < count:
-        tokens.append(text.step())
+        tokens.append(session.step())
     end = time.perf_counter()
     return {"prompt_seconds": middle - start, "reply_seconds": end - middle, "tokens": tokens}
 
@@ -58,9 +58,9 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, required=True)
     arguments = parser.parse_args()
     runtime = spirloom.Runtime()
-    text = Text(runtime, arguments.model)
-    reply(text, arguments.prompt, 2)  # compiles what the next one runs
-    found = reply(text, arguments.prompt, arguments.tokens)
+    session = Session(runtime, arguments.model)
+    reply(session, arguments.prompt, 2)  # warm-up: the driver compiles the pipelines
+    found = reply(session, arguments.prompt, arguments.tokens)
     print(json.dumps({**found, "device": runtime.device.name}), flush=True)
 
 

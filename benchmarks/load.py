@@ -1,4 +1,4 @@
-"""From a model's file to its first result: with nothing cached, and with everything."""
+"""Load latency: from the model file to the first result, with cold and with warm caches."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.context import Context
 from benchmarks.networks import Files, run_ncnn, run_spirloom
 
 NETWORK = "mobilenet_v2"
-# Milliseconds. `result_ms`: from opening the model to its first result; `process_ms`: from starting
-# the program to its end.
+# Milliseconds. `result_ms`: from opening the file to the first result; `process_ms`: from the start
+# of the process to its end.
 PEER_TIMES = ("load_ms", "first_run_ms", "result_ms", "process_ms")
 TIMES = ("pipeline_ms", *PEER_TIMES)
 
 
 def measure(context: Context) -> dict[str, Any]:
-    """The results as JSON values; times are the least of several processes."""
+    """The results as JSON values; times are minima over several processes."""
     name = NETWORK if NETWORK in context.networks else context.networks[0]
     files = Files.make(name, context)
     filled = context.scratch / "caches"
@@ -50,14 +50,14 @@ def measure(context: Context) -> dict[str, Any]:
 
 
 def _driver_cache(cache: Path | None) -> dict[str, str]:
-    """The environment in which Mesa keeps compiled shaders there, or nowhere."""
+    """The environment with Mesa's shader cache in `cache`, or disabled for None."""
     if cache is None:
         return {**os.environ, "MESA_SHADER_CACHE_DISABLE": "true"}
     return {**os.environ, "MESA_SHADER_CACHE_DIR": str(cache / "driver")}
 
 
 def _start(context: Context, files: Files, cache: Path | None) -> dict[str, Any]:
-    """One process that loads the model and runs it once."""
+    """Runs a process that loads the model and runs it once."""
     own: str | Path = "none" if cache is None else cache / "pipelines"
     environment = _driver_cache(cache)
     return _timed(lambda: run_spirloom(context, files, "--cache-dir", own, environment=environment))

@@ -1,4 +1,4 @@
-"""What figures depend on: the machine, its software, and what else runs on it."""
+"""The conditions of a measurement: hardware, software versions, and other load."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = ("mesa-vulkan-drivers", "python3-torch", "g++")
-LOADED = 0.1  # the share of the processors' time from which on figures are not to be trusted
+LOADED = 0.1  # fraction of CPU time used by others above which figures are unreliable
 
 
 def describe(*packages: str) -> dict[str, str]:
-    """Processor, system, date, and the versions of the distribution's packages."""
+    """CPU, operating system, date, and versions of distribution packages."""
     cpu = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
@@ -37,15 +37,15 @@ def describe(*packages: str) -> dict[str, str]:
 
 
 def cores() -> int:
-    """The processors this process may use."""
+    """The number of CPU cores available to this process."""
     return len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Seconds: the clock's, the processors' (all of them, whoever used them), and our own of them.
+    """Seconds: wall time, CPU time of the whole machine, and CPU time of this process.
 
-    Ours are this process's and those of its children that have ended.
+    `own` includes the terminated children of this process.
     """
 
     wall: float
@@ -54,7 +54,7 @@ class Usage:
 
     @classmethod
     def now(cls) -> Usage:
-        """What has been used up to now."""
+        """The usage up to now."""
         first = Path("/proc/stat").read_text(encoding="utf-8").partition("\n")[0]
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first.split()[1:9])
         ticks = user + nice + system + irq + softirq + steal
@@ -64,14 +64,14 @@ class Usage:
         return cls(time.monotonic(), ticks / os.sysconf("SC_CLK_TCK"), own)
 
     def others_until(self, later: Usage, processors: int) -> float:
-        """The share of the processors' time that others used, between 0 and 1."""
+        """The fraction of CPU time that other processes used, between 0 and 1."""
         span = (later.wall - self.wall) * processors
         others = (later.busy - self.busy) - (later.own - self.own)
         return min(1.0, max(0.0, others / span)) if span > 0 else 0.0
 
 
 def others_now(seconds: float = 2.0) -> float:
-    """The share of the processors' time that others use; watches that long."""
+    """The fraction of CPU time that other processes use, measured over `seconds`."""
     start = Usage.now()
     time.sleep(seconds)
     return start.others_until(Usage.now(), os.cpu_count() or 1)

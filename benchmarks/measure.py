@@ -1,4 +1,4 @@
-"""Measuring processes: CPU and wall time, and what they wrote."""
+"""Measures processes: CPU time, wall time, and written files."""
 
 import os
 import subprocess
@@ -12,14 +12,14 @@ Command = Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one process, with its children, took; seconds."""
+    """The time of a process including its children, in seconds."""
 
     cpu: float
     wall: float
 
 
 def run(command: Command, cwd: Path | None = None) -> Cost:
-    """Runs the command, its output discarded, and measures it. Raises CalledProcessError."""
+    """Measures the command and discards its output. Raises CalledProcessError."""
     start = time.perf_counter()
     process = subprocess.Popen(
         command,
@@ -38,18 +38,18 @@ def run(command: Command, cwd: Path | None = None) -> Cost:
     return Cost(cpu=usage.ru_utime + usage.ru_stime, wall=wall)
 
 
-def least(costs: Sequence[Cost]) -> Cost:
-    """The least CPU and the least wall time of several runs; other work only ever adds to them."""
+def minimum(costs: Sequence[Cost]) -> Cost:
+    """The minimum CPU and wall time over several runs. Other load only increases times."""
     return Cost(cpu=min(c.cpu for c in costs), wall=min(c.wall for c in costs))
 
 
 def best(times: int, command: Command) -> Cost:
-    """The least cost of running the command several times."""
-    return least([run(command) for _ in range(times)])
+    """The minimum cost over several runs of the command."""
+    return minimum([run(command) for _ in range(times)])
 
 
 def snapshot(*folders: Path) -> dict[Path, tuple[int, int]]:
-    """Size and modification time of every file below the folders."""
+    """Size and modification time of every file below the directories."""
     found: dict[Path, tuple[int, int]] = {}
     for folder in folders:
         for parent, _, names in os.walk(folder):
@@ -61,5 +61,5 @@ def snapshot(*folders: Path) -> dict[Path, tuple[int, int]]:
 
 
 def changed(before: dict[Path, tuple[int, int]], after: dict[Path, tuple[int, int]]) -> list[Path]:
-    """The files that appeared, vanished or were written between two snapshots."""
+    """The files that were created, deleted or written between two snapshots."""
     return sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))

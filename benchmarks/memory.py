@@ -1,4 +1,4 @@
-"""What networks take: memory planned for activations beside the least that any plan takes, and the
+"""Memory of networks: planned activation memory relative to the lower bound of any plan, and the
 memory of the process."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _network(context: Context, name: str) -> dict[str, Any]:
 
 
 def _smallest(context: Context) -> Files:
-    """A graph of one node: what runs it is the runtime and the driver, nothing else."""
+    """A graph of one node: its process memory is that of runtime and driver."""
     graph = Graph(producer="benchmarks")
     x = Tensor("x", DType.F32, (4,))
     graph.inputs.append(x)

@@ -1,4 +1,4 @@
-"""Whole networks, batch 1, float32: Spirloom, PyTorch on the CPU and ncnn, taken in turns."""
+"""Network latency, batch 1, float32: Spirloom, PyTorch on the CPU, and ncnn, interleaved."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 from spirloom.graph_reader import load
 from spirloom.ops import OpLibrary
 
-from benchmarks import products
+from benchmarks import matmul_network
 from benchmarks.calls import TABLES, write_calls
 from benchmarks.context import Context, Timing, python, run, run_json
-from benchmarks.kernels import Ceilings, least_times, time_calls
+from benchmarks.kernels import Peaks, min_times, time_calls
 from benchmarks.machine import cores
 from benchmarks.peers.ncnn_model import NcnnModel, convert
 from benchmarks.work import graph_multiply_adds
@@ -26,7 +26,7 @@ from tests.network.export import export_network
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A network in the forms that its programs take, and its inputs for spirloom-run."""
+    """A network in the file formats of the compared programs, and its inputs for spirloom-run."""
 
     name: str
     slg: Path
@@ -38,18 +38,18 @@ class Files:
 
     @classmethod
     def make(cls, name: str, context: Context) -> Files:
-        """A network or, as `matmul_512`, a product of matrices."""
+        """The files of a torchvision network, or of a matrix product such as `matmul_512`."""
         folder = context.scratch / name
         folder.mkdir(exist_ok=True)
-        size = products.size_of(name)
-        return cls._network(name, context, folder) if size is None else cls._product(size, folder)
+        size = matmul_network.size_of(name)
+        return cls._network(name, context, folder) if size is None else cls._matmul(size, folder)
 
     @classmethod
-    def _product(cls, size: int, folder: Path) -> Files:
+    def _matmul(cls, size: int, folder: Path) -> Files:
         slg, param = folder / "product.slg", folder / "product.ncnn.param"
-        products.write_slg(size, slg)
-        products.write_ncnn(param)
-        values = products.matrices(size)
+        matmul_network.write_slg(size, slg)
+        matmul_network.write_ncnn(param)
+        values = matmul_network.matrices(size)
         np.savez(folder / "inputs.npz", **{name: value[None] for name, value in values.items()})
         np.save(folder / "product.npy", (values["a"] @ values["b"])[None])
         return cls(
@@ -64,7 +64,7 @@ class Files:
 
     @classmethod
     def _network(cls, name: str, context: Context, folder: Path) -> Files:
-        """Exports the network, if no one has, and imports it."""
+        """Exports the network, unless it is cached, and imports it."""
         cache = context.build / "networks"
         cache.mkdir(exist_ok=True)
         exported = export_network(name, cache)
@@ -83,7 +83,7 @@ class Files:
 
 
 def _save_inputs(values: Mapping[str, npt.NDArray[Any]], folder: Path) -> tuple[str, ...]:
-    """As spirloom-run takes them."""
+    """The arguments of spirloom-run's --input."""
     for name, value in values.items():
         np.save(folder / f"{name}.npy", value)
     return tuple(f"{name}={folder / name}.npy" for name in values)
@@ -95,7 +95,7 @@ def run_spirloom(
     *flags: str | Path,
     environment: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """What spirloom-run's --json has."""
+    """Runs spirloom-run and returns the object of its --json."""
     stats = context.scratch / "stats.json"
     inputs = [word for each in files.inputs for word in ("--input", each)]
     command: list[str | Path] = [context.program("spirloom-run"), files.slg, *inputs]
@@ -105,7 +105,7 @@ def run_spirloom(
 
 
 def run_torch(context: Context, files: Files) -> dict[str, Any]:
-    """PyTorch on the CPU, on all cores."""
+    """Runs PyTorch on all cores of the CPU."""
     return run_json([python(), "-m", "benchmarks.peers.torch_run", files.name, context.scratch,
                      "--repeat", str(context.repeat), "--threads", str(cores())])  # fmt: skip
 
@@ -113,13 +113,13 @@ def run_torch(context: Context, files: Files) -> dict[str, Any]:
 def run_ncnn(
     context: Context, files: Files, repeat: int, environment: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """ncnn on the same Vulkan device; its result is compared with PyTorch's."""
+    """Runs ncnn on the same Vulkan device and compares its result with PyTorch's."""
     assert context.ncnn is not None and files.ncnn is not None
     return files.ncnn.run(context.ncnn, files.arrays, files.logits, repeat, environment)
 
 
 def runners(context: Context) -> dict[str, Callable[[Files], dict[str, Any]]]:
-    """The programs to time, in the order of their turns."""
+    """The programs to time, in order."""
     steady = ("--warmup", "2", "--repeat", str(context.repeat))
     found: dict[str, Callable[[Files], dict[str, Any]]] = {
         "spirloom": lambda files: run_spirloom(context, files, *steady),
@@ -134,20 +134,20 @@ def measure(context: Context) -> dict[str, Any]:
     """The results as JSON values."""
     pack = context.scratch / "probes.slcases"
     probes = write_calls(pack, TABLES[:1])
-    networks = [Files.make(name, context) for name in (*context.products, *context.networks)]
+    networks = [Files.make(name, context) for name in (*context.matmuls, *context.networks)]
     times: dict[tuple[str, str], Timing] = {}
-    ceilings: list[Mapping[str, Timing]] = []
+    peaks: list[Mapping[str, Timing]] = []
     for turn in range(context.times):
         for files in networks:
             print(f"{turn + 1} of {context.times}: {files.name}", flush=True)
-            ceilings.append(time_calls(context, pack, probes))
+            peaks.append(time_calls(context, pack, probes))
             for program, runner in runners(context).items():
                 found = runner(files)
                 time = Timing(found["steady_min_ms"] / 1e3, found["cpu_ms"] / 1e3)
                 key = (files.name, program)
-                times[key] = time.least(times.get(key, time))
+                times[key] = time.min_of(times.get(key, time))
     return {
-        "ceilings": asdict(Ceilings.of(least_times(ceilings, probes))),
+        "peaks": asdict(Peaks.of(min_times(peaks, probes))),
         "networks": [
             {
                 "name": files.name,
@@ -161,6 +161,6 @@ def measure(context: Context) -> dict[str, Any]:
 
 
 def steady_state(context: Context, files: Files) -> dict[str, Any]:
-    """What one run is made of, and what the host adds to it."""
+    """Dispatches, barriers, and host time of a steady run."""
     stats = run_spirloom(context, files, "--profile", "--repeat", str(context.repeat))
     return {name: stats[name] for name in ("dispatches", "barriers", "host_min_ms")}

@@ -1,4 +1,4 @@
-"""Bytes of shaders by operator, dtype and storage: of the modules that spirloom-ops finds."""
+"""Shader sizes by operator, dtype and storage, from the module list of spirloom-ops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STORAGES = {storage.code: storage for storage in Storage}
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A variant and its module: variants with the same number share one."""
+    """A variant and the index of its module; variants with equal indices share the module."""
 
     op: str
     dtype: DType
@@ -29,16 +29,16 @@ class Variant:
 
 
 def load_variants(spirloom_ops: Path, pack: Path) -> list[Variant]:
-    """The variants of a compressed library file; the manifest it was made of lies beside it."""
+    """The variants of a compressed library file; its manifest is in the same directory."""
     command: list[str | Path] = [spirloom_ops, "--json", "--library", pack]
-    told = subprocess.run(command, capture_output=True, check=True).stdout
+    listing = subprocess.run(command, capture_output=True, check=True).stdout
     manifest = pack.with_name("manifest.json")
     keys = {v["id"]: v["key"] for v in json.loads(manifest.read_bytes())["variants"]}
-    return list(_variants(json.loads(told), keys))
+    return list(_variants(json.loads(listing), keys))
 
 
-def _variants(told: Any, keys: dict[str, int]) -> Iterator[Variant]:
-    for op in told["ops"]:
+def _variants(listing: Any, keys: dict[str, int]) -> Iterator[Variant]:
+    for op in listing["ops"]:
         for variant in (v for kernel in op["kernels"] for v in kernel["variants"]):
             key = keys[variant["id"]]
             dtype, storage = DTYPES[key & 15], STORAGES[key >> 4 & 15]
@@ -66,7 +66,7 @@ def _table(
 
 
 def _count(variants: list[Variant]) -> tuple[int, ...]:
-    """Variants, modules, and the modules' bytes, compressed and not: each module once."""
+    """The number of variants and modules, and the modules' bytes compressed and uncompressed."""
     modules = {v.module: v for v in variants}.values()
     sizes = sum(m.compressed for m in modules), sum(m.bytes for m in modules)
     return len(variants), len(modules), *sizes

@@ -1,4 +1,4 @@
-"""Real programs, linked and stripped, and what `size` says of them."""
+"""The sizes of linked and stripped example programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.network.export import export_network
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = ("program", "shader pack", "text", "data", "bss", "file")
 
-# Programs of benchmarks/minimal_programs/CMakeLists.txt, and what they are called in the table.
+# Programs of benchmarks/minimal_programs/CMakeLists.txt, and their row titles.
 PROGRAMS = {
     "runtime": "the runtime, no shaders",
     "floor": "one operator: `OPS floor_f32_buffer`",
@@ -21,13 +21,13 @@ PROGRAMS = {
     "mobilenet_v2": "mobilenet_v2",
     "mobilenet_v2_f16": "mobilenet_v2 in f16",
     "mobilenet_v2_compressed": "mobilenet_v2, `COMPRESS`",
-    "everything": "everything",
-    "everything_compressed": "everything, `COMPRESS`",
+    "everything": "all operators",
+    "everything_compressed": "all operators, `COMPRESS`",
 }
 
 
 def make_models(build: Path, folder: Path) -> None:
-    """The graph files that libraries are selected for."""
+    """Imports the models of the selective builds."""
     folder.mkdir(parents=True, exist_ok=True)
     mobilenet = export_network("mobilenet_v2", build / "networks").onnx
     digits = ROOT / "examples/digits/digits.onnx"
@@ -41,13 +41,13 @@ def _import(onnx: Path, model: Path, *options: str) -> None:
     _call(ROOT / ".venv/bin/spirloom", "import", onnx, "-o", unchanged, "--dim", "batch=1",
           *options)  # fmt: skip
     if model.exists() and model.read_bytes() == unchanged.read_bytes():
-        unchanged.unlink()  # libraries selected for it need no other selection
+        unchanged.unlink()  # keeps the modification time, so that no library is rebuilt
     else:
         unchanged.replace(model)
 
 
 def link(build: Path, folder: Path) -> None:
-    """Builds the programs in `folder` of the objects in `build`."""
+    """Links the programs in `folder` from the objects in `build`."""
     make_models(build, folder / "models")
     cmake, compiler = (_cached(build, name) for name in ("CMAKE_COMMAND", "CMAKE_CXX_COMPILER"))
     _call(cmake, "-S", ROOT / "benchmarks/minimal_programs", "-B", folder, "-G", "Ninja",
@@ -59,7 +59,7 @@ def link(build: Path, folder: Path) -> None:
 
 
 def table(build: Path, folder: Path) -> Table:
-    """What the linked programs take."""
+    """The sizes of the linked programs."""
     packs = {name: folder / f"{name}_shaders/shaders.slpack" for name in PROGRAMS}
     packs["everything"] = build / "generated/shaders.slpack"
     rows = {}
@@ -70,7 +70,7 @@ def table(build: Path, folder: Path) -> Table:
 
 
 def _stripped(program: Path) -> tuple[int, int, int, int]:
-    """Text, data, bss and the file, of the program without its symbols."""
+    """The sizes of text, data, bss, and the file of the stripped program."""
     stripped = program.with_name(program.name + ".stripped")
     _call("strip", "-o", stripped, program)
     text, data, bss = _call("size", stripped).splitlines()[1].split()[:3]
@@ -78,7 +78,7 @@ def _stripped(program: Path) -> tuple[int, int, int, int]:
 
 
 def _cached(build: Path, name: str) -> str:
-    """A variable of the build's CMake cache."""
+    """The value of a variable in the build's CMake cache."""
     lines = (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
     return next(line.partition("=")[2] for line in lines if line.startswith(f"{name}:"))
 
@@ -87,6 +87,6 @@ def _call(*command: str | Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         words = " ".join(str(part) for part in command)
-        raise SystemExit(f"{words}\nends with exit code {done.returncode}:\n"
+        raise SystemExit(f"{words}\nfailed with exit code {done.returncode}:\n"
                          f"{done.stdout}{done.stderr}")  # fmt: skip
     return done.stdout

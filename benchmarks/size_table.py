@@ -1,4 +1,4 @@
-"""The tables of benchmarks/results/size.md: written, read back, and compared."""
+"""Writes, reads and compares the tables of benchmarks/results/size.md."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-# Growth that needs no new record: what another patch release of the compilers makes of it.
+# Growth that is accepted: patch releases of the compilers change sizes by this much.
 TOLERANCE = 0.03
-SMALL = 256  # bytes that no row is blamed for
+SMALL = 256  # bytes of growth that are always accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Whole numbers by name of the row. The last column is the one that must not grow."""
+    """Rows of integers by name. The last column must not grow."""
 
     title: str
     columns: tuple[str, ...]
@@ -30,7 +30,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def read(page: str) -> dict[str, Table]:
-    """The tables of a page, by title."""
+    """Parses the tables of a page, by title."""
     tables = {}
     for part in re.split(r"^## ", page, flags=re.M)[1:]:
         title, *lines = part.splitlines()
@@ -38,18 +38,18 @@ def read(page: str) -> dict[str, Table]:
             [c.strip() for c in line.strip("|").split("|")] for line in lines if line[:1] == "|"
         ]
         columns, _, *rows = cells
-        numbers = {row[0]: tuple(int(c.replace(",", "")) for c in row[1:]) for row in rows}
-        tables[title] = Table(title, tuple(columns), numbers)
+        values = {row[0]: tuple(int(c.replace(",", "")) for c in row[1:]) for row in rows}
+        tables[title] = Table(title, tuple(columns), values)
     return tables
 
 
 def growth(recorded: dict[str, Table], measured: Sequence[Table]) -> list[str]:
-    """A line for each row that grew beyond what is recorded. New rows are no growth."""
+    """A message for each row that grew beyond the tolerance. New rows do not count."""
     lines = []
     for table in measured:
         known = recorded[table.title].rows if table.title in recorded else {}
         for name, row in table.rows.items():
             old, new = known.get(name, row)[-1], row[-1]
             if new > old * (1 + TOLERANCE) + SMALL:
-                lines.append(f"{table.title}: {name}: {new:,} bytes, recorded are {old:,}")
+                lines.append(f"{table.title}: {name}: {new:,} bytes, recorded: {old:,}")
     return lines

@@ -21,20 +21,20 @@ def figure(value: float) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """A time."""
+    """A time in seconds, shown in milliseconds."""
     return figure(seconds * 1e3)
 
 
 def percent(share: float) -> str:
-    """A share of a ceiling."""
+    """A fraction of a peak."""
     return f"{share * 100:.0f} %" if share >= 0.0995 else f"{share * 100:.1f} %"
 
 
 def mebibytes(size: float) -> str:
-    """A size in bytes."""
+    """A size in bytes, shown in MiB."""
     return figure(size / (1 << 20))
 
 
 def times(ratio: float) -> str:
-    """How many times as much."""
+    """A ratio."""
     return f"{figure(ratio)}×"

@@ -1,9 +1,9 @@
-"""The shader toolchain: what compiling, and building again, costs.
+"""Benchmarks of the shader toolchain: clean, incremental and null builds.
 
-Four questions: what compiling a variant costs when nothing is cached, next to one `glslc -O`
-process per variant; what a build costs when nothing changed, and whether it writes anything; how
-long it takes from an edited template to the relinked library. CPU time is what processes were
-charged for; every figure is the least of several processes. Results go to benchmarks/results/.
+Measures the cost of compiling a variant with an empty cache, compared with one `glslc -O` process
+per variant; the time of a null build and the number of files it writes; and the time from an edited
+template to the relinked library. CPU time is that charged to the processes; every figure is the
+minimum over several processes. Writes to benchmarks/results/.
 """
 
 import json
@@ -23,13 +23,14 @@ LIBRARY = BUILD / "generated"
 SHADERC = BUILD / "bin" / "spirloom-shaderc"
 RESULTS = ROOT / "benchmarks" / "results"
 MAIN = "void main() {"
-SAMPLE = 80  # variants that glslc compiles
-EDIT = MAIN + "\n  if (gl_WorkGroupID.x == 0x7ffffffu) return;"  # all of a workgroup, for barriers
+SAMPLE = 80  # number of variants compiled with glslc
+# The return is uniform in a workgroup, so that it is valid before barriers.
+EDIT = MAIN + "\n  if (gl_WorkGroupID.x == 0x7ffffffu) return;"
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One template edited: from the edit to the relinked library."""
+    """The rebuild after an edit of one template, up to the relinked library."""
 
     template: str
     recompiled: int
@@ -40,7 +41,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Every figure of the report; times in seconds unless named otherwise."""
+    """The figures of the report; times in seconds, except fields named `_ms`."""
 
     machine: dict[str, str]
     variants: int
@@ -62,7 +63,7 @@ def load_variants() -> list[dict[str, object]]:
 
 
 def compile_command(output: Path, cache: Path) -> measure.Command:
-    """The compiler's command line, as the build calls it."""
+    """The command line of the compiler in the build."""
     return [
         SHADERC, "--manifest", LIBRARY / "manifest.json",
         "--output", output / "shaders.slpack", "--cache-dir", cache / "shader-cache",
@@ -70,13 +71,13 @@ def compile_command(output: Path, cache: Path) -> measure.Command:
 
 
 def measure_cold(times: int) -> measure.Cost:
-    """Compiles everything with an empty cache."""
+    """Compiles all variants with an empty cache."""
 
     costs = []
     for _ in range(times):
         with tempfile.TemporaryDirectory() as folder:
             costs.append(measure.run(compile_command(Path(folder), Path(folder))))
-    return measure.least(costs)
+    return measure.minimum(costs)
 
 
 def measure_glslc(variants: list[dict[str, object]], sample: int, times: int) -> list[float]:
@@ -93,25 +94,25 @@ def measure_glslc(variants: list[dict[str, object]], sample: int, times: int) ->
 
 
 def measure_null_build(times: int) -> tuple[measure.Cost, int]:
-    """A build with nothing changed, and how many files it wrote in the build tree or .venv."""
+    """A null build, and the number of files it wrote in the build tree or .venv."""
     build: measure.Command = ["cmake", "--build", BUILD]
     measure.run(build)
     before = measure.snapshot(BUILD, ROOT / ".venv")
     cost = measure.best(times, build)
     written = measure.changed(before, measure.snapshot(BUILD, ROOT / ".venv"))
     for path in written:
-        print(f"  written by a build with nothing changed: {path}", file=sys.stderr)
+        print(f"  written by a null build: {path}", file=sys.stderr)
     return cost, len(written)
 
 
 def measure_null_compile(times: int) -> measure.Cost:
-    """The compiler alone on an unchanged manifest, as the build calls it."""
+    """The compiler on an unchanged manifest."""
     return measure.best(times, compile_command(LIBRARY, BUILD))
 
 
 def measure_edits(folder: Path, times: int) -> list[Edit]:
-    """Edits the templates with the most and the fewest variants, in a copy of specs and templates
-    that is a project of its own."""
+    """Edits the templates with the maximum, median and minimum number of variants, in a separate
+    project with copies of specs and templates."""
     specs = shutil.copytree(ROOT / "op_specs", folder / "op_specs")
     templates = shutil.copytree(ROOT / "templates" / "glsl", folder / "glsl")
     build = folder / "build"
@@ -129,7 +130,7 @@ def measure_edits(folder: Path, times: int) -> list[Edit]:
 
 
 def count_users(glsl: Path) -> dict[str, int]:
-    """How many variants come from each template, by the #line directives of the rendered files."""
+    """The number of variants per template, from the #line directives of the rendered files."""
     users: dict[str, int] = {}
     for path in glsl.glob("*.glsl"):
         names = {
@@ -143,7 +144,7 @@ def count_users(glsl: Path) -> dict[str, int]:
 
 
 def measure_edit(template: Path, build: Path, affected: int, times: int) -> Edit:
-    """The least time of several edits of one template, each different from those before."""
+    """The minimum time over several distinct edits of one template."""
     original = template.read_text(encoding="utf-8")
     library = build / "libshaders.a"
     costs = []
@@ -159,12 +160,12 @@ def measure_edit(template: Path, build: Path, affected: int, times: int) -> Edit
         recompiled = len(measure.changed(cache, measure.snapshot(build / "shader-cache")))
     template.write_text(original, encoding="utf-8")
     measure.run(["cmake", "--build", build])
-    least = measure.least(costs)
-    return Edit(template.name, recompiled, affected, least.wall, least.cpu)
+    cost = measure.minimum(costs)
+    return Edit(template.name, recompiled, affected, cost.wall, cost.cpu)
 
 
 def read_results(path: Path) -> Results:
-    """What measure_toolchain() wrote."""
+    """Reads the results of measure_toolchain()."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     found["edits"] = [Edit(**edit) for edit in found["edits"]]
     return Results(**found)
@@ -180,9 +181,9 @@ def report(results: Results) -> str:
         (f"`glslc -O` processes ({results.glslc_sample} variants), CPU per variant",
          f"{results.glslc_cpu_ms_per_variant:.1f} ms", ""),
         ("ratio", f"{ratio:.1f}×", "≥ 7×"),
-        ("nothing changed, whole build", f"{results.null_build:.2f} s", "≤ 0.6 s"),
-        ("nothing changed, files written", str(results.null_build_files_written), "0"),
-        ("nothing changed, the compiler alone", f"{results.null_compile:.2f} s", "≤ 0.6 s"),
+        ("null build", f"{results.null_build:.2f} s", "≤ 0.6 s"),
+        ("null build, files written", str(results.null_build_files_written), "0"),
+        ("null build, compiler only", f"{results.null_compile:.2f} s", "≤ 0.6 s"),
     ]  # fmt: skip
     rows += [
         (f"`{edit.template}` edited ({edit.affected} variants, {edit.recompiled} compiled), "
@@ -192,22 +193,22 @@ def report(results: Results) -> str:
     table = "\n".join(f"| {name} | {value} | {bar} |" for name, value, bar in rows)
     return (
         "# The shader toolchain\n\n"
-        f"{results.variants} variants, optimised and validated; a pack of "
+        f"{results.variants} variants, optimized and validated; the pack has "
         f"{results.pack_bytes:,} bytes. "
-        "Made by `./dev bench toolchain`; least of several processes. "
+        "Generated by `./dev bench toolchain`; minimum over several processes. "
         f"Machine: {machine}.\n\n"
-        f"| what | measured | bar |\n|---|---|---|\n{table}\n"
+        f"| metric | measured | target |\n|---|---|---|\n{table}\n"
     )
 
 
 def measure_toolchain(times: int) -> None:
-    """Measures everything, each figure by so many processes, and writes the results."""
+    """Measures all figures with `times` processes each, and writes the results."""
     variants = load_variants()
     print(f"{len(variants)} variants; compiling them {times} times", flush=True)
     cold = measure_cold(times)
     print("one glslc process per variant", flush=True)
     glslc = measure_glslc(variants, SAMPLE, times)
-    print("a build with nothing changed", flush=True)
+    print("a null build", flush=True)
     null_build, written = measure_null_build(times)
     null_compile = measure_null_compile(times)
     print("editing templates", flush=True)

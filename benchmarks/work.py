@@ -1,4 +1,4 @@
-"""How much work a call of an operator is: multiply-adds, and bytes that it must touch."""
+"""The work of an operator call: multiply-adds, and bytes of compulsory memory traffic."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from math import prod
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpLibrary
 
-_MATRIX_PRODUCTS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
+_MATMULS = {"aten.mm": "a", "aten.bmm": "a", "aten.matmul": "a", "aten.addmm": "a",
                     "aten.baddbmm": "a", "aten.linear": "x", "spirloom.linear_bf16": "x",
                     "spirloom.linear_q4": "x", "spirloom.linear_q8": "x",
                     "spirloom.linear_dq8_q4": "x", "spirloom.linear_dq8_q8": "x",
                     "spirloom.linear_i8": "x"}  # fmt: skip
-VECTOR_BYTES = 16  # of a vec4 of floats
+VECTOR_BYTES = 16  # of a vec4 of fp32
 _CONVOLUTIONS = ("aten.convolution", "aten.conv1d", "aten.conv3d", "spirloom.convolution_i8")
 
 
 def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
-    """Those of the definition, whatever algorithm computes it; 0 for what is not made of them."""
+    """The multiply-adds of the operator's definition, independent of the algorithm; 0 for operators
+    that are not counted in multiply-adds."""
 
     def shape(name: str) -> tuple[int, ...]:
         tensor = args[name]
@@ -26,8 +27,8 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
         return tensor.shape
 
     results = prod(node.outputs[0].shape)
-    if node.op in _MATRIX_PRODUCTS:
-        return results * shape(_MATRIX_PRODUCTS[node.op])[-1]
+    if node.op in _MATMULS:
+        return results * shape(_MATMULS[node.op])[-1]
     if node.op == "spirloom.winograd_product":
         return results * shape("weight")[1]
     if node.op == "spirloom.convolution_i8" and args["transposed"]:
@@ -52,7 +53,7 @@ def multiply_adds(node: Node, args: Mapping[str, ArgValue]) -> int:
 
 
 def graph_multiply_adds(graph: Graph, library: OpLibrary) -> int:
-    """Those of all nodes."""
+    """The multiply-adds of all nodes."""
     return sum(
         multiply_adds(node, dict(zip(library.arg_names(node.op), node.args, strict=True)))
         for node in graph.nodes
@@ -60,7 +61,8 @@ def graph_multiply_adds(graph: Graph, library: OpLibrary) -> int:
 
 
 def moved_bytes(node: Node, args: Mapping[str, ArgValue]) -> int:
-    """Of every operand and result once: less cannot move. The probe of loads counts each load."""
+    """The size of all operands and results, each counted once, which is a lower bound of the memory
+    traffic. The load probe counts each load."""
     if node.op == "bench.load":
         return _int(args["count"]) * _int(args["rounds"]) * VECTOR_BYTES
     tensors = dict.fromkeys((*node.inputs(), *node.outputs))

@@ -6,7 +6,7 @@ set(SPIRLOOM_SHADERC "" CACHE FILEPATH
   "An existing spirloom-shaderc to use, for the host when cross-compiling; empty: build it")
 option(SPIRLOOM_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
 
-# What spirloom::shaders_all keeps (docs/selective-builds.md); everything if all are empty.
+# What spirloom::shaders_all keeps (docs/how-to/shrink-the-binary.md); everything if all are empty.
 set(SPIRLOOM_OPS "" CACHE STRING "Operators to keep: full or short names, globs")
 set(SPIRLOOM_OPS_YAML "" CACHE STRING "Files that list operators, each with optional dtypes and storages")
 set(SPIRLOOM_MODELS "" CACHE STRING "Models (.slg, .onnx, .pte) to keep what they can need of")

@@ -30,7 +30,7 @@ set(SPIRLOOM_SHADER_CACHE "" CACHE PATH
 # Makes the library NAME, static unless BUILD_SHARED_LIBS. A program that links it names
 # `spirloom::FUNCTION()`, in C `spirloom_FUNCTION()`, when it creates a runtime. The file that it embeds is OUT/shaders.slpack, the
 # target's property SPIRLOOM_PACK; with PACK_ONLY, NAME makes no more, and any program that links
-# spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/selective-builds.md says
+# spirloom::runtime may open it (`spirloom::ShaderLibrary::Open()`). Without selectors it holds every op of the specs; docs/how-to/shrink-the-binary.md says
 # what each of them keeps. Files and folders are relative to the current source folder.
 function(spirloom_add_shader_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPRESS;OVERRIDE;PACK_ONLY;TEST_KERNELS" "FUNCTION;LIBRARY;OUT;SELECTOR_PREFIX"

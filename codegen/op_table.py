@@ -1,8 +1,11 @@
-"""The operator table that people read: docs/operators.md."""
+"""The page of operators: docs/reference/operators.md."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import PurePosixPath
 
 from codegen.catalog import OpFacts, catalogue
 from codegen.loader import Library
@@ -11,54 +14,68 @@ from codegen.yaml_reader import read_text
 INTRODUCTION = """\
 # Operators
 
-Made from the specs by `./dev update`; `spirloom-ops --json` prints the same of a binary.
+Generated from the operator specs by `./dev update`. `spirloom-ops --json` prints the same facts of
+a binary, and [the spec language](spec-language.md) explains the terms.
 
-- *Dynamic shapes*: with *yes* only push constants and dispatch sizes follow the shapes; with
-  *new plan* they also decide the kernel, the number of dispatches or a specialisation constant.
-- *ONNX*: the operators that become this one in some case of ONNX's test suite, views and casts
-  apart ([onnx_operators.txt](../generated/onnx_operators.txt)). Others may use it as a part.
-- *Lines*: the spec's. The templates' are below.
+- *Shapes*: other input shapes change either only push constants and dispatch sizes (*dynamic*), or
+  also the kernel, the number of dispatches or a specialization constant (*new plan*).
+- *ONNX*: the operators that become this one in a case of ONNX's test suite, views and casts aside
+  ([list](../../generated/onnx_operators.txt)). Other ONNX operators may use it as a part.
+- *Lines*: of the spec. [Templates](#templates) lists those of the templates.
 """
-_HEAD = "operator|signature|computes|dtypes|storages|dynamic shapes|ONNX|templates|variants|lines"
+_ROOT = "../.."  # of the repository, from the page
+_SHAPES = {"yes": "dynamic", "new plan": "new plan"}
 
 
 def op_table_text(library: Library) -> str:
-    """The page: operators in order of name, absent storages, templates."""
-    facts = catalogue(library)
-    parts = [
-        INTRODUCTION,
-        _table(_HEAD, map(_operator, facts)),
-        "## Storages that an operator does not have\n",
-        _table("operator|storage|why", _absent(facts)),
-        "## Templates\n",
-        _table("template|lines|operators|variants", _templates(library)),
-    ]
+    """The page: families of operators in order of name, each operator a section; templates."""
+    facts = sorted(catalogue(library), key=lambda op: (_family(op), op.op))
+    parts = [INTRODUCTION]
+    for family, ops in groupby(facts, key=_family):
+        if family:
+            parts.append(f"## {family.capitalize()}\n")
+        parts += map(_section, ops)
+    parts += ["## Templates\n", _table("Template|Lines|Operators|Variants", _templates(library))]
     return "\n".join(parts)
 
 
-def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
-    cells = [head.split("|"), ["---"] * (head.count("|") + 1), *rows]
-    return "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in cells)
+def _family(op: OpFacts) -> str:
+    """The directory of the spec below op_specs/, in words; "" for a spec without one."""
+    directories = PurePosixPath(op.spec).parts[1:-1]
+    return " ".join(directories).replace("_", " ")
 
 
-def _operator(facts: OpFacts) -> Iterator[object]:
-    yield f"[`{facts.op}`](../{facts.spec})"
-    yield _code(facts.signature)
-    yield _code(facts.formula.split("\n")[0])
-    yield ", ".join(facts.dtypes)
-    yield ", ".join(facts.storages)
-    yield facts.dynamic_shapes
-    yield ", ".join(facts.onnx)
-    yield ", ".join(name.removesuffix(".glsl.j2") for name in facts.templates)
-    yield facts.variants
-    yield facts.lines
+def _section(op: OpFacts) -> str:
+    lines = [
+        f"### `{op.op}`\n",
+        f"{_description(op.formula)}\n",
+        f"- Signature: {_code(op.signature)}",
+        f"- Dtypes: {', '.join(op.dtypes)}",
+        f"- Storages: {', '.join(op.storages)}",
+        f"- Shapes: {_SHAPES[op.dynamic_shapes]}",
+        *([f"- ONNX: {', '.join(op.onnx)}"] if op.onnx else []),
+        f"- Templates: {', '.join(name.removesuffix('.glsl.j2') for name in op.templates)}",
+        f"- Variants: {op.variants}",
+        f"- Spec: [{op.spec}]({_ROOT}/{op.spec}), {op.lines} lines",
+        *_absent(op),
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _absent(facts: Iterable[OpFacts]) -> Iterator[Iterable[object]]:
-    for op in facts:
-        for why in dict.fromkeys(op.absent_storages.values()):
-            storages = (name for name, reason in op.absent_storages.items() if reason == why)
-            yield f"`{op.op}`", ", ".join(storages), why.replace("|", "\\|")
+def _description(formula: str) -> str:
+    """The first line of the spec: code if it is a formula, otherwise text."""
+    first = formula.split("\n")[0]
+    if re.match(r"^[\w, ]+(\[.*?\])? = ", first):
+        return _code(first)
+    pieces = re.split(r"(`[^`]*`)", first)
+    pieces[::2] = (re.sub(r"([\\*_<>\[\]])", r"\\\1", piece) for piece in pieces[::2])
+    return "".join(pieces)
+
+
+def _absent(op: OpFacts) -> Iterator[str]:
+    for why in dict.fromkeys(op.absent_storages.values()):
+        storages = (name for name, reason in op.absent_storages.items() if reason == why)
+        yield f"- Not in {', '.join(storages)}: {_description(why)}"
 
 
 def _templates(library: Library) -> Iterator[Iterable[object]]:
@@ -67,8 +84,13 @@ def _templates(library: Library) -> Iterator[Iterable[object]]:
         assert source is not None
         users = [v for v in library.variants if v.kernel.template == name]
         lines = len(read_text(source).splitlines())
-        yield f"[{name}](../{source.name})", lines, len({v.op for v in users}), len(users)
+        yield f"[{name}]({_ROOT}/{source.name})", lines, len({v.op for v in users}), len(users)
+
+
+def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
+    cells = [head.split("|"), ["---"] * (head.count("|") + 1), *rows]
+    return "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in cells)
 
 
 def _code(text: str) -> str:
-    return "`` " + text.replace("|", "\\|") + " ``" if text else ""
+    return f"`` {text} ``" if text else ""

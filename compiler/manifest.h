@@ -1,4 +1,4 @@
-// manifest.json: what the code generator says of each variant (docs/build-pipeline.md).
+// manifest.json: what the code generator says of each variant (docs/explanation/build-pipeline.md).
 #ifndef SPIRLOOM_COMPILER_MANIFEST_H_
 #define SPIRLOOM_COMPILER_MANIFEST_H_
 

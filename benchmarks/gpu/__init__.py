@@ -1,4 +1,4 @@
-"""What a GPU does: calls of sizes that fill one, and networks, beside PyTorch on CUDA.
+"""GPU benchmarks: calls, networks and language models, compared with PyTorch on CUDA.
 
-`bundle` packs what is needed into a folder that runs on any machine; `page` shows results.
+`bundle` packages the benchmark for other machines; `page` generates the page from the results.
 """

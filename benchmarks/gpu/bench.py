@@ -1,19 +1,19 @@
-"""Times what the folder holds on a GPU, beside PyTorch where Python has one with CUDA; writes JSON.
+"""Times the contents of this directory on a GPU, and PyTorch with CUDA if available; writes JSON.
 
     python3 bench.py --out gpu.json [--device NAME] [--times 3] [--parts calls,networks]
 
-It is written after each part. A file that is there is gone on with: parts that are asked for are
-measured anew, the others stay. Of another bundle's file only what the device does stays, and what
-PyTorch does of networks and of calls that are the same.
+The file is written after each part. An existing file is updated: the requested parts are measured
+again, the other parts are kept. From a file of another bundle, only the device peaks and PyTorch's
+figures of networks and of unchanged calls are kept.
 
-    ceilings   what the device can do at most
+    peaks      device peaks: bandwidth, arithmetic throughput, dispatch latency
     calls      each call of calls.json
-    networks   by the host's clock and the GPU's
-    language   prompts and replies of language models
-    torch      calls and networks by PyTorch
-    tuned      networks with the kernels that `spirloom-run --tune` finds fastest; if asked for
+    networks   latency by the host's clock and by the GPU's
+    language   prefill and decode throughput of language models
+    torch      calls and networks in PyTorch
+    tuned      networks with kernels autotuned by `spirloom-run --tune`; only if requested
 
-Needs Python 3.11 and its standard library. Every figure is the least of several processes.
+Requires Python 3.11 and its standard library. Every figure is the minimum over several processes.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PROMPT_TOKENS, REPLY_TOKENS = 512, 128
-RULE, TUNED = "rule", "tuned"  # names of caches
+DEFAULT, TUNED = "default", "tuned"  # names of cache directories
 RATES = ("prompt_tokens_per_second", "tokens_per_second")
 
 
 class Bundle:
-    """The programs of the folder, on one device."""
+    """The programs of this directory, on one device."""
 
     def __init__(self, device: str, scratch: Path) -> None:
         self.scratch = scratch
@@ -47,7 +47,7 @@ class Bundle:
             self.environment["SPIRLOOM_DEVICE"] = device
 
     def run(self, program: str, *arguments: str | Path) -> str:
-        """What the program prints. Raises RuntimeError with the program's last words."""
+        """Runs a program and returns its output. Raises RuntimeError with the end of its output."""
         done = subprocess.run(
             [HERE / program, *arguments],
             capture_output=True, text=True, check=False, env=self.environment,
@@ -58,26 +58,26 @@ class Bundle:
         return done.stdout
 
     def json_of(self, program: str, *arguments: str | Path) -> dict[str, Any]:
-        """What the program writes to the file behind the arguments."""
+        """Runs a program with an output file as its last argument, and returns the parsed JSON."""
         out = self.scratch / "out.json"
         self.run(program, *arguments, out)
         found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
         return found
 
 
-def ceilings(bundle: Bundle) -> dict[str, Any]:
-    return bundle.json_of("spirloom-run", "--ceilings", "--measure-again", "--json")
+def peaks(bundle: Bundle) -> dict[str, Any]:
+    return bundle.json_of("spirloom-run", "--peaks", "--measure-again", "--json")
 
 
 def call_times(bundle: Bundle) -> dict[str, dict[str, Any]]:
-    """By call: the least GPU time in seconds, and the kernels that the rule took."""
+    """By call: the minimum GPU time in seconds, and the dispatched kernels."""
     out = bundle.scratch / "calls.json"
     bundle.run("spirloom-kernels", HERE / "calls.slcases", "--benchmark_min_time=0.05",
                f"--benchmark_out={out}", "--benchmark_out_format=json")  # fmt: skip
     found = json.loads(out.read_text(encoding="utf-8"))["benchmarks"]
     return {
         each["name"].removesuffix("/manual_time"): {
-            "seconds": each["least_gpu"],
+            "seconds": each["min_gpu"],
             "kernels": each["label"],
         }
         for each in found
@@ -85,9 +85,10 @@ def call_times(bundle: Bundle) -> dict[str, dict[str, Any]]:
 
 
 def network_times(bundle: Bundle, on_gpu: bool, cache: str) -> dict[str, dict[str, Any]]:
-    """By network: the least seconds of a run by the host's clock, or without copies by the GPU's.
+    """By network: the minimum time of a run in seconds, by the host's clock or, without copies, by
+    the GPU's.
 
-    Kernels are those that tuning left in the cache of that name; the rule's if it left none.
+    Kernels are those that tuning stored in the cache directory of that name, else the default ones.
     """
     found = {}
     for path in networks():
@@ -104,28 +105,28 @@ def networks() -> list[Path]:
 
 
 def network_run(bundle: Bundle, path: Path, cache: str) -> list[str | Path]:
-    """The arguments that all runs of a network have; what was tuned elsewhere does not count."""
+    """The common arguments of all runs of a network, with a cache directory of this process."""
     library = HERE / "probes.slpack"
     return [path, "--library", library, "--random", "0", "--cache-dir", bundle.scratch / cache]
 
 
 def tuned_times(bundle: Bundle, times: int) -> dict[str, Any]:
-    """Networks with the kernels found fastest, each call of theirs measured first."""
+    """Tunes the networks, then times them."""
     for path in networks():
         bundle.run("spirloom-run", *network_run(bundle, path, TUNED), "--tune")
     return both_times(bundle, times, TUNED)
 
 
 def both_times(bundle: Bundle, times: int, cache: str) -> dict[str, Any]:
-    """Of networks, by the host's clock and by the GPU's."""
+    """The times of networks by the host's clock and by the GPU's."""
     return {
-        "network_times": least([network_times(bundle, False, cache) for _ in range(times)]),
-        "network_gpu_times": least([network_times(bundle, True, cache) for _ in range(times)]),
+        "network_times": fastest([network_times(bundle, False, cache) for _ in range(times)]),
+        "network_gpu_times": fastest([network_times(bundle, True, cache) for _ in range(times)]),
     }
 
 
 def language_rates(bundle: Bundle, times: int) -> dict[str, dict[str, Any]]:
-    """By model: the most tokens a second, of a prompt and of a reply behind it."""
+    """By model: the maximum throughput of prefill and decode in tokens/s."""
     found = {}
     for path in sorted((HERE / "language").glob("*.slg")):
         replies = [reply(bundle, path) for _ in range(times)]
@@ -135,7 +136,7 @@ def language_rates(bundle: Bundle, times: int) -> dict[str, dict[str, Any]]:
 
 
 def reply(bundle: Bundle, path: Path) -> dict[str, Any]:
-    """What spirloom-llm tells of a reply; its models have a token for each letter."""
+    """The statistics of spirloom-llm. The models have one token per letter."""
     printed = bundle.run(
         "spirloom-llm",
         path,
@@ -150,7 +151,7 @@ def reply(bundle: Bundle, path: Path) -> dict[str, Any]:
 
 
 def torch_times(times: int) -> dict[str, Any]:
-    """What torch_cuda.py prints, or why it prints nothing."""
+    """The output of torch_cuda.py, or the reason of its failure."""
     names = [path.stem for path in networks()]
     command: list[str | Path] = [
         sys.executable,
@@ -163,13 +164,13 @@ def torch_times(times: int) -> dict[str, Any]:
     )
     if done.returncode != 0:
         return {"missing": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    sys.stderr.write(done.stderr)  # what this PyTorch cannot run
+    sys.stderr.write(done.stderr)  # calls that this PyTorch cannot run
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def least(rounds: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """By name, the entry of the process that took the least time."""
+def fastest(rounds: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """By name, the entry of the fastest process."""
     found: dict[str, dict[str, Any]] = {}
     for times in rounds:
         for name, each in times.items():
@@ -181,38 +182,38 @@ def least(rounds: list[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
 def calls(bundle: Bundle, times: int) -> dict[str, Any]:
     return {
         "calls": json.loads((HERE / "calls.json").read_text(encoding="utf-8")),
-        "call_times": least([call_times(bundle) for _ in range(times)]),
+        "call_times": fastest([call_times(bundle) for _ in range(times)]),
     }
 
 
 PARTS: dict[str, Callable[[Bundle, int], dict[str, Any]]] = {
-    "ceilings": lambda bundle, _: {"ceilings": ceilings(bundle)},
+    "peaks": lambda bundle, _: {"peaks": peaks(bundle)},
     "calls": calls,
-    "networks": lambda bundle, times: both_times(bundle, times, RULE),
+    "networks": lambda bundle, times: both_times(bundle, times, DEFAULT),
     "language": lambda bundle, times: {"language": language_rates(bundle, times)},
     "torch": lambda _, times: {"torch": torch_times(times)},
     "tuned": lambda bundle, times: {"tuned": tuned_times(bundle, times)},
 }
 
 
-def begun(out: Path, times: int) -> dict[str, Any]:
-    """What the file has of this bundle, and how it comes about from now on."""
+def previous_results(out: Path, times: int) -> dict[str, Any]:
+    """The reusable results of an existing file, with the conditions of this measurement."""
     digest = hashlib.sha256()
     for name in ("calls.slcases", "probes.slpack", "spirloom-kernels", "spirloom-run"):
         digest.update((HERE / name).read_bytes())
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
     if found.get("bundle") != digest.hexdigest():
-        found = {"bundle": digest.hexdigest(), **of_any_bundle(found)}
+        found = {"bundle": digest.hexdigest(), **bundle_independent(found)}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return {**found, "date": today, "times": min(times, found.get("times", times))}
 
 
-def of_any_bundle(found: dict[str, Any]) -> dict[str, Any]:
-    """What of another bundle's figures holds for this one: the device's, and PyTorch's of the
-    same calls."""
+def bundle_independent(found: dict[str, Any]) -> dict[str, Any]:
+    """The results that do not depend on the bundle: device peaks, and PyTorch's figures of
+    unchanged calls."""
     now = json.loads((HERE / "calls.json").read_text(encoding="utf-8"))
     same = [call["id"] for call in found.get("calls", []) if call in now]
-    kept = {part: found[part] for part in ("ceilings", "torch") if part in found}
+    kept: dict[str, Any] = {part: found[part] for part in ("peaks", "torch") if part in found}
     if times := kept.get("torch", {}).get("calls"):
         kept["torch"]["calls"] = {name: times[name] for name in same if name in times}
     return kept
@@ -222,7 +223,7 @@ def parts_of(text: str) -> list[str]:
     parts = text.split(",")
     for part in parts:
         if part not in PARTS:
-            raise argparse.ArgumentTypeError(f"{part!r} is none of: {', '.join(PARTS)}.")
+            raise argparse.ArgumentTypeError(f"unknown part {part!r}; expected: {', '.join(PARTS)}")
     return parts
 
 
@@ -232,10 +233,8 @@ def main() -> int:
         description=summary, epilog=details, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
-    parser.add_argument("--device", default="", help="as spirloom-run takes it")
-    parser.add_argument(
-        "--times", type=int, default=3, help="processes for each figure (default 3)"
-    )
+    parser.add_argument("--device", default="", help="device, as for spirloom-run --device")
+    parser.add_argument("--times", type=int, default=3, help="processes per figure (default 3)")
     parser.add_argument(
         "--parts",
         type=parts_of,
@@ -244,7 +243,7 @@ def main() -> int:
         help="what to measure (default: all but tuned)",
     )
     arguments = parser.parse_args()
-    found = begun(arguments.out, arguments.times)
+    found = previous_results(arguments.out, arguments.times)
     with tempfile.TemporaryDirectory() as scratch:
         bundle = Bundle(arguments.device, Path(scratch))
         for part in arguments.parts:

@@ -1,7 +1,7 @@
-"""`./dev bundle [FOLDER]`: what `./dev bench gpu` takes, for another machine.
+"""`./dev bundle [DIR]`: packages `./dev bench gpu` for another machine.
 
-A folder and a .tar.xz of it. The machine needs a GPU with its driver, a Vulkan loader, Python 3.11,
-and nothing else:
+Writes a directory and a .tar.xz of it. The other machine needs a GPU with its driver, a Vulkan
+loader, and Python 3.11:
 
 tar xf spirloom-gpu-….tar.xz; python3 spirloom-gpu-…/bench.py --out gpu.json
 """
@@ -27,12 +27,12 @@ from benchmarks.context import ROOT, BenchmarkFailed, python
 from benchmarks.gpu.calls import TABLE, write_pack
 from benchmarks.gpu.language import LANGUAGE_MODELS, LanguageModel, write_language_model
 from benchmarks.gpu.networks import NETWORKS, Network
-from benchmarks.gpu.weights import made_up
+from benchmarks.gpu.weights import with_synthetic_weights
 from tests.network.driver import Tools, import_network
 from tests.network.export import export_network
 
 PROGRAMS = ("spirloom-run", "spirloom-kernels", "spirloom-llm")
-# What every Linux with a driver for Vulkan has.
+# Libraries that every Linux system with a Vulkan driver has; they are not bundled.
 SYSTEM = (
     "linux-vdso",
     "ld-linux",
@@ -52,7 +52,7 @@ def make_bundle(
     table: Path = TABLE,
     models: Iterable[LanguageModel] = LANGUAGE_MODELS,
 ) -> None:
-    """Fills the folder, which is new or empty."""
+    """Writes the bundle to a new or empty directory."""
     write_programs(build, folder, PROGRAMS)
     calls = write_pack(folder / "calls.slcases", table)
     text = json.dumps([asdict(call) for call in calls], indent=1)
@@ -65,14 +65,14 @@ def make_bundle(
 
 
 def write_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
-    """Programs with what they need, the probes' operators, and bench.py."""
+    """Copies programs with their libraries, the shader library of the probes, and bench.py."""
     copy_programs(build, folder, programs)
-    shutil.copy2(build / "tools/ceilings/ceiling_probes/shaders.slpack", folder / "probes.slpack")
+    shutil.copy2(build / "tools/peaks/peak_probes/shaders.slpack", folder / "probes.slpack")
     shutil.copy2(Path(__file__).with_name("bench.py"), folder)
 
 
 def copy_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
-    """Programs with the libraries that they need, in a folder that is new or empty."""
+    """Copies programs with their libraries to a new or empty directory."""
     (folder / "lib").mkdir(parents=True)
     for name in programs:
         program = folder / name
@@ -82,14 +82,14 @@ def copy_programs(build: Path, folder: Path, programs: Iterable[str]) -> None:
 
 
 def _libraries(program: Path) -> list[Path]:
-    """The shared libraries that a bare system lacks."""
+    """The shared libraries of a program, except those of every system."""
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
     found = (line.split("=>")[1].split()[0] for line in done.stdout.splitlines() if "=>" in line)
     return [Path(path) for path in found if not Path(path).name.startswith(SYSTEM)]
 
 
 def _write_network(build: Path, network: Network, folder: Path) -> None:
-    """The network's graph, weights made up."""
+    """Writes the graph of a network with synthetic weights."""
     folder.mkdir(exist_ok=True)
     cache = build / "networks"
     cache.mkdir(exist_ok=True)
@@ -97,7 +97,8 @@ def _write_network(build: Path, network: Network, folder: Path) -> None:
     tools = Tools(python().with_name("spirloom"), build / "bin" / "spirloom-run")
     for dtype in network.dtypes:
         made = import_network(tools, exported.onnx, network.batch, dtype, folder)
-        graph_file.save(made_up(load(made)), folder / f"{network.name}-{network.batch}-{dtype}.slg")
+        graph = with_synthetic_weights(load(made))
+        graph_file.save(graph, folder / f"{network.name}-{network.batch}-{dtype}.slg")
         made.unlink()
 
 
@@ -106,7 +107,7 @@ def bundle_name(what: str) -> str:
 
 
 def archive(folder: Path) -> None:
-    """Puts a .tar.xz of the folder beside it, and says so."""
+    """Writes a .tar.xz of the directory next to it, and prints its path."""
     path = folder.with_name(f"{folder.name}.tar.xz")
     with (
         lzma.open(path, "wb", preset=1) as packed,
@@ -121,7 +122,11 @@ def main() -> int:
         prog="./dev bundle", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument(
-        "folder", nargs="?", type=Path, help="where to (default: dist/)", default=ROOT / "dist"
+        "folder",
+        nargs="?",
+        type=Path,
+        help="parent directory of the bundle (default: dist/)",
+        default=ROOT / "dist",
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The calls of calls.yaml as a case pack for spirloom-kernels, and in words for PyTorch."""
+"""The calls of calls.yaml, as a case pack for spirloom-kernels and as JSON for PyTorch."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import Any, cast
 import numpy as np
 from spirloom import graph_file
 from spirloom.casegen.arrays import Arrays, items_of
-from spirloom.casegen.case_graph import build_graph
 from spirloom.casegen.case_pack import Case, NamedArray, to_bytes
-from spirloom.casegen.expand import run_of
-from spirloom.casegen.naming import case_name
-from spirloom.casegen.run import Run
+from spirloom.casegen.make import build_graph
+from spirloom.casegen.runs import Run, case_name, run_of
 from spirloom.ir import Graph
 
 from benchmarks.calls import library
-from benchmarks.gpu.weights import made_up
+from benchmarks.gpu.weights import with_synthetic_weights
 from benchmarks.work import moved_bytes, multiply_adds
 from codegen import Library, SpecError
 from codegen.cases import load_case
@@ -33,10 +31,10 @@ FLOATS = (DType.F32, DType.F16)
 
 @dataclass(frozen=True, slots=True)
 class GpuCall:
-    """A call of an operator; `args` are the operator's, tensors as their shapes.
+    """A call of an operator; `args` are its arguments, with tensors as shapes.
 
-    `multiply_adds` and `bytes` count one call: those of the definition, and of every operand and
-    result once.
+    `multiply_adds` are those of the operator's definition; `bytes` counts each operand and result
+    once. Both are per call.
     """
 
     id: str
@@ -49,7 +47,7 @@ class GpuCall:
 
 
 def write_pack(path: Path, table: Path = TABLE) -> list[GpuCall]:
-    """Writes the case pack, without inputs. Raises SpecError for a wrong table."""
+    """Writes the case pack, without inputs. Raises SpecError for an invalid table."""
     found = list(calls_of(library(), table))
     path.write_bytes(to_bytes(case for _, case in found))
     return [call for call, _ in found]
@@ -88,17 +86,17 @@ def _calls(ops: Library, group: str, row: Node) -> Iterator[tuple[GpuCall, Case]
 def _case(group: str, run: Run, torch: str) -> tuple[GpuCall, Case]:
     graph = graph_of(run)
     call = call_of(group, run, graph, torch)
-    return call, _timed_case(call, run, made_up(graph))
+    return call, _timed_case(call, run, with_synthetic_weights(graph))
 
 
 def graph_of(run: Run) -> Graph:
-    """The call as a graph of one node, whose constants are zeros that take no memory."""
+    """The call as a graph of one node; its constants are broadcast zeros, which take no memory."""
     arrays = Arrays({name: _empty(run, name) for name in run.dtypes}, _results(run))
     return build_graph(run, arrays).graph
 
 
 def call_of(group: str, run: Run, graph: Graph, torch: str) -> GpuCall:
-    """What is known of a call; `graph` is its graph."""
+    """The description of a call; `graph` is its graph."""
     node = graph.nodes[-1]
     args = dict(zip((arg.name for arg in run.op.args), node.args, strict=True))
     return GpuCall(
@@ -108,12 +106,12 @@ def call_of(group: str, run: Run, graph: Graph, torch: str) -> GpuCall:
         multiply_adds=multiply_adds(node, args),
         bytes=moved_bytes(node, args),
         torch=torch,
-        args=[_in_words(value) for value in run.test.args.values()],
+        args=[_as_json(value) for value in run.test.args.values()],
     )
 
 
 def _timed_case(call: GpuCall, run: Run, graph: Graph) -> Case:
-    """Without inputs, which the program makes up, and of whatever kernel the rule takes."""
+    """A case without inputs, which the program generates, and with the default kernel."""
     return Case(
         id=call.id,
         op=run.op.name,
@@ -128,7 +126,7 @@ def _timed_case(call: GpuCall, run: Run, graph: Graph) -> Case:
 
 
 def _empty(run: Run, name: str) -> tuple[NamedArray, ...]:
-    """Arrays of the argument's shapes that take no memory."""
+    """Broadcast arrays of the argument's shapes, which take no memory."""
     arg = next(arg for arg in run.op.args if arg.name == name)
     return tuple(
         _array(item, run.dtypes[name], tensor.shape) for item, tensor in items_of(run, arg)
@@ -146,10 +144,10 @@ def _array(name: str, dtype: DType, shape: tuple[int, ...]) -> NamedArray:
     return NamedArray(name, dtype, np.broadcast_to(np.zeros((), dtype.numpy), shape))
 
 
-def _in_words(value: object) -> Any:
-    """As JSON: a tensor is {"shape": …}."""
+def _as_json(value: object) -> Any:
+    """A JSON value; a tensor is {"shape": …}."""
     if isinstance(value, TensorCase):
         return {"shape": list(value.shape)}
     if isinstance(value, tuple):
-        return [_in_words(item) for item in value]
+        return [_as_json(item) for item in value]
     return cast(Any, value)

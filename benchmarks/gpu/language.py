@@ -1,4 +1,4 @@
-"""Language models that are timed on GPUs: real shapes, made-up weights that pack to nothing."""
+"""The language models of the GPU benchmark: real shapes, synthetic weights that compress well."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from spirloom import graph_file
 from spirloom.family import Arranged, Weights, make_methods
 from spirloom.family.weights import Stored
 from spirloom.hf.config import read_config
-from spirloom.hf.language import FACTS, TOKENIZER
+from spirloom.hf.text_metadata import TEXT_METADATA, TOKENIZER
 from spirloom.ir import Array, DType
 from spirloom.ops import OpLibrary
-from spirloom.passes.quantize_weights import Quantisation
-from spirloom.weight_numbers import Numbers
+from spirloom.passes.weight_quantization import Quantisation
+from spirloom.quantized_weights import QuantizedMatrix
 
 from examples.story.tokenizer import byte_symbols
 
 PROMPT = 512
 GROUP = 32
-# What most GPUs bind, as `spirloom import --largest-weight 1024` would have it.
+# A binding that most GPUs support, as with `spirloom import --largest-weight 1024`.
 LARGEST_WEIGHT = 1 << 30
-# Odd, so that no two neighbouring rows are the same; small, so that an archive finds it again.
+# Odd, so that neighboring rows differ; small, so that the archive compresses the repetitions.
 PERIOD = 65521
 
 LLAMA_1B: Mapping[str, Any] = {
@@ -47,8 +47,8 @@ LLAMA_1B: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class LanguageModel:
-    """A model by its config.json; its name is that of its files, behind which stand the weights:
-    `f16`, `int4` in groups of 32, or `bf16`, beside which all else is float32."""
+    """A model by its config.json. Its files are named NAME-WEIGHTS.slg, where WEIGHTS is `f16`,
+    `int4` (groups of 32), or `bf16` (activations in float32)."""
 
     name: str
     config: Mapping[str, Any] = field(default_factory=lambda: LLAMA_1B)
@@ -59,8 +59,8 @@ LANGUAGE_MODELS = (LanguageModel("llama_3.2_1b"),)
 
 
 class Repeating:
-    """A source of weights, for a config: a period of noise again and again, each tensor from
-    another place of it."""
+    """A source of synthetic weights for a config: a repeated period of noise, with an offset that
+    depends on the tensor's name."""
 
     def __init__(self, config: Mapping[str, Any], is_int4: bool) -> None:
         self._sizes = _sizes(config)
@@ -78,7 +78,7 @@ class Repeating:
         return name
 
     def read(self, name: str) -> Stored:
-        """Products of it are about as large as what they take."""
+        """Random weights that preserve the magnitude of activations."""
         shape = self._shape(name)
         if len(shape) == 1:
             return np.ones(shape, np.float16)
@@ -87,23 +87,23 @@ class Repeating:
         if not self._is_int4:
             return _repeated(self._floats * scale, name, shape)
         scales = np.full((rows, depth // GROUP), scale / np.float16(8), np.float32)
-        return Numbers(_repeated(self._numbers, name, shape), scales, None)
+        return QuantizedMatrix(_repeated(self._numbers, name, shape), scales, None)
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        place = name.removesuffix(".weight").rpartition(".")[2]
-        return self._sizes.get(place, ())
+        layer = name.removesuffix(".weight").rpartition(".")[2]
+        return self._sizes.get(layer, ())
 
 
 def write_language_model(model: LanguageModel, folder: Path) -> None:
-    """A graph file for each kind of weights, whose tokenizer knows letters alone."""
+    """Writes a graph file per weight type, with a tokenizer that has one token per byte."""
     folder.mkdir(exist_ok=True)
-    told = folder / "config.json"
-    told.write_text(json.dumps(model.config), encoding="utf-8")
-    config = read_config(told)
-    told.unlink()
+    config_file = folder / "config.json"
+    config_file.write_text(json.dumps(model.config), encoding="utf-8")
+    config = read_config(config_file)
+    config_file.unlink()
     attachments = {
         TOKENIZER: json.dumps(_tokenizer(config.vocabulary)).encode(),
-        FACTS: json.dumps({"eos": [], "bos": None, "add_bos": False}).encode(),
+        TEXT_METADATA: json.dumps({"eos": [], "bos": None, "add_bos": False}).encode(),
     }
     for kind in model.weights:
         source = Repeating(model.config, kind == "int4")
@@ -118,7 +118,7 @@ def write_language_model(model: LanguageModel, folder: Path) -> None:
 
 
 def _sizes(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """The shape of a weight, by the last part of its name."""
+    """The shapes of weights, by the last component of their names."""
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     queries = config["num_attention_heads"] * config["head_dim"]
     keys = config["num_key_value_heads"] * config["head_dim"]
@@ -141,10 +141,10 @@ def _repeated(period: Array, name: str, shape: tuple[int, ...]) -> Array:
 
 
 def _tokenizer(size: int) -> dict[str, Any]:
-    """A tokenizer.json that makes a token of each byte, and knows names of the others."""
+    """A tokenizer.json with a token per byte and placeholder tokens up to `size`."""
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    names = [*byte_symbols(), *(f"<{number}>" for number in range(256, size))]
-    vocabulary = {name: number for number, name in enumerate(names)}
+    names = [*byte_symbols(), *(f"<{token}>" for token in range(256, size))]
+    vocabulary = {name: token for token, name in enumerate(names)}
     return {
         "version": "1.0",
         "added_tokens": [],

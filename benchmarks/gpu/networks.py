@@ -1,4 +1,4 @@
-"""The networks that are timed on GPUs."""
+"""The networks of the GPU benchmark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network of torchvision's, 224 x 224, and how many images it takes at once."""
+    """A torchvision network with 224 x 224 images, and its batch size."""
 
     name: str
     batch: int

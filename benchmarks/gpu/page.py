@@ -1,4 +1,4 @@
-"""docs/gpus.md and its pictures, from benchmarks/results/gpu-*.json."""
+"""docs/performance/gpus.md and its charts, from benchmarks/results/gpu-*.json."""
 
 from __future__ import annotations
 
@@ -15,145 +15,146 @@ from benchmarks.tables import figure, milliseconds, percent, table, times
 
 Results = Mapping[str, Any]
 
-# Of each part that a page is about, something that it gives.
-NEEDED = {
-    "ceilings": "ceilings",
+# By part of bench.py, a key of its results that the page requires.
+REQUIRED = {
+    "peaks": "peaks",
     "calls": "call_times",
     "networks": "network_gpu_times",
     "language": "language",
 }
 
 INTRODUCTION = """\
-# GPUs
+# GPU performance
 
-    ./dev bench gpu                    # on this machine
-    ./dev bundle                       # a folder for another one: Python there, and nothing else
-    python3 bench.py --out FILE.json   # there; the file goes to benchmarks/results/gpu-NAME.json
+Kernels, networks and language models on real GPUs, relative to the measured peaks of the device (a
+roofline) and to PyTorch on CUDA. This page is generated from `benchmarks/results/gpu-*.json`.
 
-`bench.py` writes its file after each part, and goes on with it: `--parts calls,networks` measures
-these anew. With `--parts tuned`, and `./dev bench gpu --tuned`, networks are also timed with the
-kernels that tuning finds fastest on the device, beside the rule's.
+## Method
 
-    ./dev sweep mm --kernel matrix_64 --param "tile=[64, 64, 32],[64, 64, 64]" \\
-        --call "2048x2048 2048x2048 f16"          # a kernel with other tile sizes, on this machine
-    ./dev sweep ... --bundle DIR                  # or in a folder for another one: python3 sweep.py
+    ./dev bench gpu                        # on this machine
+    ./dev bundle                           # package for a machine with only Python
+    python3 bench.py --out gpu-NAME.json   # there; store in benchmarks/results/
+    .venv/bin/python -m benchmarks pages   # regenerate this page
 
-`./dev sweep` makes a version of a kernel for every combination of its template's params, without a
-change of specs, compares each with what a portable kernel computes on the same device, and lists
-times and errors, with the kernel that the rule takes. `--key` gives what else follows from params,
-such as `grid`; `--help` says how.
+- **Minimum**: a figure is the minimum over all processes.
+- **Calls**: one call per run, GPU time by timestamps. For PyTorch, one tenth of a CUDA graph of ten
+  calls, by events. Weights are synthetic and generated on the device. Inputs stay in device memory,
+  so small calls may be served by caches.
+- **Compute-bound calls** (GEMM, attention, convolution) are rated by multiply-adds, two operations
+  each, against fp32 arithmetic in registers. Tensor cores (cooperative matrices) exceed 100 %.
+- **Memory-bound calls** are rated by the bytes of operands and results, each counted once, against
+  the bandwidth of a copy of tensors larger than any cache.
+- `bench.py` writes its file after each part and resumes from it. `--parts calls,networks` repeats
+  parts. `--parts tuned`, and `./dev bench gpu --tuned`, also time networks with autotuned kernels.
 
-    build/release/bin/spirloom-run call.slg --random 0 --cache-dir CACHE    # there
-    python3 -m tools.machine_code CACHE/pipelines-*.bin --out LISTINGS
-
-`tools/machine_code.py` lists the machine code that NVIDIA's driver made of kernels, and counts its
-instructions.
-
-How near kernels and networks come to what a GPU can do, and to PyTorch where it has CUDA. This page
-is made from `benchmarks/results/gpu-*.json` (`.venv/bin/python -m benchmarks pages`). A figure is
-the least of all processes; a call is one by itself, GPU time by timestamps, PyTorch's the tenth
-part of a CUDA graph of ten, by events. Weights are numbers made up on the device, inputs stay where
-they are: what small calls read may come from caches. A product is measured by its multiply-adds,
-two operations each, against arithmetic of f32 in registers, which matrix units exceed; another call
-by the bytes of its operands and results, each once, against a copy of tensors beyond any cache.
-Which device ran which of the operators' tests: [devices](devices.md).
+Operator tests on each device: [devices](../devices.md). Tile sizes: `./dev sweep`
+([tuning](../how-to/tune.md)).
 """
-# What is known of each group, whatever the device; figures of each follow.
+# Headings and explanations of the groups; they hold for every device.
+HEADINGS = {
+    "gemm": "GEMM",
+    "gemv": "GEMV (M = 1…8)",
+    "memory": "Memory-bound operators",
+    "attention": "Attention",
+    "convolutions": "Convolution",
+    "networks": "Networks",
+    "tuned networks": "Networks with autotuned kernels",
+    "language models": "Language models",
+}
 REMARKS = {
-    "products": """
-        Halves are multiplied by cooperative matrices, f32 sums. What is left to NVIDIA's
-        own library there are the matrix instructions of groups of four subgroups, which
-        Vulkan does not offer. Products of f32 are blocks of 64 x 64, of 128 x 64 where there
-        are very many, and of 32 x 64 whose depth two teams share where there are few
-        (512 x 512, 197 rows): a part of the device is idle even so. Floats times a weight
-        of bfloat16 are rounded to it on their way to the matrices.
+    "gemm": """
+        fp16 GEMM uses cooperative matrices (tensor cores) with fp32 accumulators. The remaining gap
+        to cuBLAS is due to matrix instructions of four subgroups (wgmma), which Vulkan does not
+        expose. fp32 GEMM uses tiles of 64 x 64, tiles of 128 x 64 for large grids, and split-K
+        tiles of 32 x 64 for small grids (512 x 512, 197 rows), where occupancy is low. fp32
+        activations times bf16 weights are rounded to bf16 when they are loaded into the matrices.
     """,
-    "rows": """
-        A weight is read once, 16 bytes an invocation. Where columns are few a workgroup for
-        each 16 or 32 of them is not enough to have all of memory's loads under way; with 8
-        rows of halves arithmetic takes longer than loads. Numbers of 4 bits are multiplied in
-        arithmetic of halves, two at a time; what loads and arithmetic wait for each other at
-        the start and end of a call counts.
+    "gemv": """
+        Bandwidth-bound: each weight is read once, in coalesced loads of 16 bytes per invocation.
+        With few output columns, one workgroup per 16 or 32 columns has too few loads in flight to
+        saturate the memory. With M = 8 in fp16, arithmetic takes longer than the loads. int4
+        weights are multiplied in packed fp16 arithmetic, two products per instruction; the latency
+        of the first loads and the last reduction is not hidden.
     """,
     "memory": """
-        What reads and writes each number once; halves feel the few microseconds at the
-        start and end of a call, which PyTorch's ten calls in a row hide in part. Transposes of
-        halves move rows of 64 bytes.
+        Each element is read and written once. The start and end of a call cost a few microseconds,
+        which is noticeable in fp16 and which the CUDA graph of ten calls partly hides. The fp16
+        transpose writes segments of only 64 bytes.
     """,
     "attention": """
-        Halves by cooperative matrices, rounded weights of values; f32 in registers. A few
-        hundred keys leave most of the device idle.
+        Fused attention with online softmax (as FlashAttention). fp16 uses cooperative matrices and
+        rounds the softmax weights to fp16; fp32 uses register tiles. A sequence of a few hundred
+        keys has too few tiles to fill the device.
     """,
     "convolutions": """
-        Implicit products, by matrices in halves; of few input channels the depth runs over
-        rows of the window. Small pictures have few blocks: sums are split within workgroups
-        then.
+        Implicit GEMM; fp16 uses cooperative matrices. With few input channels, the GEMM's K
+        dimension flattens channels and window. Small images have few tiles, so the reduction is
+        split within the workgroup (split-K).
     """,
     "networks": """
-        With one image a network is a chain of calls, none of which fills the device, and
-        each costs at least what a dispatch does. ms is the host's clock, inputs and outputs
-        copied, GPU ms all dispatches together by the device's, from one timestamp before the
-        first to one after the last; with 32 images the difference is the copy of 19 MB of
-        inputs.
+        At batch 1 a network is a chain of dependent calls that do not fill the device, each at
+        least as long as the dispatch latency. ms: latency by the host's clock, including copies of
+        inputs and outputs. GPU ms: time between a timestamp before the first dispatch and one after
+        the last. At batch 32 the difference is the copy of 19 MB of inputs.
     """,
     "tuned networks": """
-        The same with the kernels that `spirloom-run --tune` found fastest for each call,
-        measured by itself, beside those that the operators' rules choose.
+        The same networks with the kernels that `spirloom-run --tune` measured as fastest for each
+        call, compared with the kernels that the specs' rules choose.
     """,
     "language models": """
-        Tokens a second of a prompt of 512, and of 128 more one by one. A step is a chain of
-        small calls: what a dispatch costs at least is a quarter of it at 4 bits.
+        Throughput of prefill (512 tokens) and decode (128 tokens), batch size 1. A decode step is a
+        chain of short dispatches: dispatch latency is one quarter of its time with int4 weights.
     """,
 }
-CEILINGS = (
-    ("write", "memory written", 1e-9, "GB/s"),
-    ("read", "memory read", 1e-9, "GB/s"),
-    ("copy", "memory copied, read and written", 1e-9, "GB/s"),
-    ("cached_read", "cached reads", 1e-9, "GB/s"),
-    ("shared_read", "shared memory read", 1e-9, "GB/s"),
-    ("multiply_add", "f32 arithmetic", 1e-9, "GFLOP/s"),
-    ("dispatch_ns", "a dispatch that waits for another", 1e-3, "us"),
+PEAKS = (
+    ("write", "write bandwidth", 1e-9, "GB/s"),
+    ("read", "read bandwidth", 1e-9, "GB/s"),
+    ("copy", "copy bandwidth (read plus written)", 1e-9, "GB/s"),
+    ("cached_read", "cache read bandwidth", 1e-9, "GB/s"),
+    ("shared_read", "shared memory read bandwidth", 1e-9, "GB/s"),
+    ("multiply_add", "fp32 arithmetic throughput", 1e-9, "GFLOP/s"),
+    ("dispatch_ns", "latency of a dependent dispatch", 1e-3, "µs"),
 )
 
 
 def read_results(folder: Path) -> dict[str, Results]:
-    """By name, the results of bench.py that there are. Raises BenchmarkFailed for a file without
-    what a page cannot do without."""
+    """The stored results of bench.py, by name. Raises BenchmarkFailed if a file lacks a part that
+    the page requires."""
     found: dict[str, Results] = {}
     for path in sorted(folder.glob("gpu-*.json")):
         results = json.loads(path.read_text(encoding="utf-8"))
-        for part, key in NEEDED.items():
+        for part, key in REQUIRED.items():
             if key not in results:
                 raise BenchmarkFailed(
-                    f"{path} has no {key}: python3 bench.py --out FILE --parts {part} adds them."
+                    f"{path} has no {key}; add it with python3 bench.py --out FILE --parts {part}"
                 )
         found[path.stem.removeprefix("gpu-")] = {"torch": {"missing": "not measured"}, **results}
     return found
 
 
 def files(found: Mapping[str, Results]) -> dict[str, str]:
-    """What follows from the results: texts by path below the repository."""
+    """The generated files: text by path relative to the repository."""
     made = {}
     sections = [INTRODUCTION]
     for name, results in found.items():
-        made[f"docs/gpus-{name}.svg"] = draw(results)
+        made[f"docs/performance/gpus-{name}.svg"] = draw(results)
         sections.append(section(name, results))
-    made["docs/gpus.md"] = "\n".join(sections)
+    made["docs/performance/gpus.md"] = "\n".join(sections)
     return made
 
 
 def section(name: str, results: Results) -> str:
-    """A device's."""
-    ceilings, torch = results["ceilings"], results["torch"]
+    """The section of a device."""
+    peaks, torch = results["peaks"], results["torch"]
     peer = (
         f"PyTorch {torch['version']}" if "version" in torch else f"no PyTorch: {torch['missing']}"
     )
     groups = dict.fromkeys(call["group"] for call in results["calls"])
     parts = [
-        f"## {ceilings['device']}\n\n{ceilings['driver']}, {results['date']}, the least of "
-        f"{results['times']} or more processes; {peer}.\n\n"
-        f"![Share of the ceiling](gpus-{name}.svg)\n",
-        ceilings_table(ceilings),
+        f"## {peaks['device']}\n\n{peaks['driver']}, {results['date']}, minimum over at least "
+        f"{results['times']} processes; {peer}.\n\n"
+        f"![Fraction of the peak](gpus-{name}.svg)\n\n### Device peaks\n",
+        peaks_table(peaks),
         *(chapter(group, calls_table(results, group)) for group in groups),
         chapter("networks", networks_table(results)),
         *([chapter("tuned networks", tuned_table(results))] if "tuned" in results else []),
@@ -163,32 +164,32 @@ def section(name: str, results: Results) -> str:
 
 
 def chapter(group: str, figures: str) -> str:
-    """What is known of a group of calls, and its table."""
+    """The explanation of a group of calls, and its table."""
     remark = fill(" ".join(REMARKS[group].split()), 100)
-    return f"### {group.capitalize()}\n\n{remark}\n\n{figures}"
+    return f"### {HEADINGS[group]}\n\n{remark}\n\n{figures}"
 
 
-def ceilings_table(ceilings: Mapping[str, Any]) -> str:
-    """What the device does at most."""
-    rows = ((words, figure(ceilings[key] * unit), name) for key, words, unit, name in CEILINGS)
-    return table(("at most", "", "unit"), rows)
+def peaks_table(peaks: Mapping[str, Any]) -> str:
+    """The peaks of the device."""
+    rows = ((title, figure(peaks[key] * unit), name) for key, title, unit, name in PEAKS)
+    return table(("peak", "measured", "unit"), rows)
 
 
-def share(call: Mapping[str, Any], seconds: float, ceilings: Mapping[str, Any]) -> float:
-    """What part of the ceiling a call of that time reaches."""
-    if is_of_arithmetic(call):
-        return float(2 * call["multiply_adds"] / seconds / ceilings["multiply_add"])
-    return float(call["bytes"] / seconds / ceilings["copy"])
+def share(call: Mapping[str, Any], seconds: float, peaks: Mapping[str, Any]) -> float:
+    """The fraction of the peak that a call of that time reaches."""
+    if is_compute_bound(call):
+        return float(2 * call["multiply_adds"] / seconds / peaks["multiply_add"])
+    return float(call["bytes"] / seconds / peaks["copy"])
 
 
-def is_of_arithmetic(call: Mapping[str, Any]) -> bool:
-    """Rather than of memory: a row times a matrix reads much and computes little."""
-    return bool(call["multiply_adds"]) and call["group"] != "rows"
+def is_compute_bound(call: Mapping[str, Any]) -> bool:
+    """Whether the call is rated by arithmetic throughput. A GEMV is rated by bandwidth."""
+    return bool(call["multiply_adds"]) and call["group"] != "gemv"
 
 
 def calls_table(results: Results, group: str) -> str:
-    """A row for each of a group's calls."""
-    titles = ("call", "us", "rate", "of ceiling", "PyTorch us", "÷ Spirloom", "kernels")
+    """A row per call of a group."""
+    titles = ("call", "µs", "throughput", "of peak", "PyTorch µs", "PyTorch ÷ Spirloom", "kernels")
     return table(
         titles, (row(results, call) for call in results["calls"] if call["group"] == group)
     )
@@ -199,22 +200,22 @@ def row(results: Results, call: Mapping[str, Any]) -> Sequence[str]:
     found = results["call_times"][call["id"]]
     seconds = found["seconds"]
     rate = 2e-12 * call["multiply_adds"] / seconds, "TFLOP/s"
-    if not is_of_arithmetic(call):
+    if not is_compute_bound(call):
         rate = 1e-12 * call["bytes"] / seconds, "TB/s"
     peer = results["torch"].get("calls", {}).get(call["id"])
     return (
-        in_words(call),
+        label(call),
         figure(seconds * 1e6),
         f"{figure(rate[0])} {rate[1]}",
-        percent(share(call, seconds, results["ceilings"])),
+        percent(share(call, seconds, results["peaks"])),
         "" if peer is None else figure(peer * 1e6),
         "" if peer is None else times(peer / seconds),
         found["kernels"],
     )
 
 
-def in_words(call: Mapping[str, Any]) -> str:
-    """`mm 512x512 512x512 f16`: without the last arguments where they are absent."""
+def label(call: Mapping[str, Any]) -> str:
+    """`mm 512x512 512x512 f16`: trailing absent arguments are omitted."""
     operator, arguments, _ = call["id"].split("/")
     name = operator.split(".")[1].lstrip("_")
     given = re.sub(r"( no( [a-z]+)+)+$", "", arguments.replace("_", " "))
@@ -222,17 +223,17 @@ def in_words(call: Mapping[str, Any]) -> str:
 
 
 def networks_table(results: Results) -> str:
-    """A row for each network."""
+    """A row per network."""
     peers = results["torch"].get("networks", {})
     titles = (
         "network",
-        "images",
+        "batch",
         "dtype",
         "ms",
         "GPU ms",
         "dispatches",
         "PyTorch ms",
-        "÷ Spirloom",
+        "PyTorch ÷ Spirloom",
     )
     rows = []
     for name, found in results["network_times"].items():
@@ -249,9 +250,9 @@ def networks_table(results: Results) -> str:
 
 
 def tuned_table(results: Results) -> str:
-    """A row for each network: by the rule, and tuned."""
-    titles = ("network", "images", "dtype", "rule ms", "tuned ms", "rule GPU ms", "tuned GPU ms",
-              "rule ÷ tuned")  # fmt: skip
+    """A row per network: with default kernels, and with autotuned ones."""
+    titles = ("network", "batch", "dtype", "default ms", "tuned ms", "default GPU ms",
+              "tuned GPU ms", "default ÷ tuned")  # fmt: skip
     rows = []
     for name in results["network_times"]:
         pairs = [
@@ -265,8 +266,8 @@ def tuned_table(results: Results) -> str:
 
 
 def language_table(results: Results) -> str:
-    """A row for each model."""
-    titles = ("model", "weights", "prompt, tokens/s", "reply, tokens/s", "dispatches a token")
+    """A row per model."""
+    titles = ("model", "weights", "prefill, tokens/s", "decode, tokens/s", "dispatches per token")
     return table(
         titles,
         (
@@ -282,11 +283,11 @@ def language_table(results: Results) -> str:
 
 
 def draw(results: Results) -> str:
-    """Shares of the ceilings, by call."""
+    """A chart of the fraction of the peak, by call."""
     rows = []
     for call in results["calls"]:
-        series = 0 if is_of_arithmetic(call) else 1
+        series = 0 if is_compute_bound(call) else 1
         seconds = results["call_times"][call["id"]]["seconds"]
-        rows.append(Bars(in_words(call), {series: share(call, seconds, results["ceilings"]) * 100}))
-    series_names = ("of multiply-adds", "of a copy")
-    return chart(f"{results['ceilings']['device']}: share of the ceiling", series_names, rows, "%")
+        rows.append(Bars(label(call), {series: share(call, seconds, results["peaks"]) * 100}))
+    series_names = ("of peak fp32 arithmetic", "of copy bandwidth")
+    return chart(f"{results['peaks']['device']}: fraction of the peak", series_names, rows, "%")

@@ -1,9 +1,9 @@
-"""Times calls and networks in PyTorch on CUDA, as graphs; prints one JSON object.
+"""Times calls and networks in PyTorch on CUDA, as CUDA graphs; prints one JSON object.
 
     python3 torch_cuda.py calls.json [--times 3] [NETWORK-BATCH-DTYPE …]
 
-A call is PyTorch's operator of that name on arguments of those shapes, GPU time by events. A
-network is torchvision's, batch norms folded, in the better of two layouts.
+A call runs PyTorch's operator on arguments of the listed shapes; events measure its GPU time. A
+network is torchvision's with folded batch norms, in the faster of two memory layouts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DTYPES = {"f32": torch.float32, "f16": torch.float16}
 
 
 def seconds(run: Callable[[], Any], calls: int, times: int) -> float:
-    """The least time of one call among replays of a graph of some of them."""
+    """The minimum time per call over replays of a CUDA graph of `calls` calls."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
@@ -54,7 +54,7 @@ def call_seconds(call: dict[str, Any], times: int) -> float:
     function = operator(call["torch"])
     dtype = DTYPES[call["dtype"]]
     values = [_value(arg, dtype) for arg in call["args"]]
-    # What Spirloom's operators take beyond PyTorch's stands behind.
+    # Spirloom's operators have their additional arguments after those of PyTorch.
     schema = function._schema.arguments
     positional = [v for v, arg in zip(values, schema, strict=False) if not arg.kwarg_only]
     named = {
@@ -64,7 +64,7 @@ def call_seconds(call: dict[str, Any], times: int) -> float:
     }
     if "scale" in named and not named["scale"]:
         del named["scale"]
-    # What PyTorch's take beyond ours: whether a softmax of halves gives floats, say.
+    # Required arguments of PyTorch that Spirloom lacks, such as half_to_float of softmax.
     named |= {arg.name: False for arg in schema[len(values) :] if not arg.has_default_value()}
     return seconds(lambda: function(*positional, **named), CALLS_IN_GRAPH, times)
 
@@ -94,12 +94,12 @@ def _folded(model: Any) -> Any:
 
     try:
         return fuse(model)
-    except Exception:  # what cannot be traced has no batch norm to fold
+    except Exception:  # networks that cannot be traced have no batch norm
         return model
 
 
 def all_seconds(measured: dict[str, Callable[[], float]]) -> dict[str, float]:
-    """Of what this PyTorch can run; what it cannot is told on stderr."""
+    """The times of those that this PyTorch can run; errors go to stderr."""
     found = {}
     for name, measure in measured.items():
         try:
@@ -117,7 +117,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("this PyTorch has no CUDA device")
-    torch.backends.cudnn.allow_tf32 = False  # as Spirloom's, products of f32 are of all their bits
+    torch.backends.cudnn.allow_tf32 = False  # full fp32 precision, as in Spirloom
     calls = json.loads(arguments.calls.read_text(encoding="utf-8"))
     networks, times = arguments.networks, arguments.times
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Graphs whose weights are made up on the device: small files that cost it what real ones do."""
+"""Synthetic weights generated on the device: small files with the run time of real models."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from spirloom.ir import DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 
 _QUANTIZE = "spirloom.quantize"
-_BYTES = {DType.U8: (0, 255), DType.I8: (-128, 127)}  # with the least and the greatest of each
-# Of two such bytes a bfloat16 is a number of at most 1; others may be none.
-_OF_BFLOAT16 = (0, 63)
-LEAST_BYTES = 4096  # smaller ones may be what the network's numbers hang on, and take no room
+_BYTES = {DType.U8: (0, 255), DType.I8: (-128, 127)}  # with minimum and maximum
+# Two bytes in this range form a finite bfloat16 of magnitude at most 1.
+_BF16_BYTES = (0, 63)
+MIN_BYTES = 4096  # smaller constants are kept: they are small, and the results may depend on them
 
 
-def made_up(graph: Graph) -> Graph:
-    """The graph itself, whose large constants of floats and of bytes, as quantised weights are,
-    became nodes that make such numbers."""
+def with_synthetic_weights(graph: Graph) -> Graph:
+    """Modifies and returns the graph: nodes that generate random values replace its large constants
+    of floats and bytes (quantized weights)."""
     constants = dict.fromkeys(
         tensor for node in graph.nodes for tensor in node.inputs() if _is_large(tensor)
     )
-    brains = {t for n in graph.nodes if n.op.endswith("_bf16") for t in n.inputs()}
-    graph.nodes[:0] = [node for t in constants for node in _makers(t, t in brains)]
+    bf16 = {t for n in graph.nodes if n.op.endswith("_bf16") for t in n.inputs()}
+    graph.nodes[:0] = [node for t in constants for node in _generators(t, t in bf16)]
     return graph
 
 
 def _is_large(tensor: Tensor) -> bool:
-    is_made = tensor.dtype in (DType.F32, DType.F16, *_BYTES)
-    return tensor.data is not None and is_made and tensor.size >= LEAST_BYTES
+    is_supported = tensor.dtype in (DType.F32, DType.F16, *_BYTES)
+    return tensor.data is not None and is_supported and tensor.size >= MIN_BYTES
 
 
-def _makers(tensor: Tensor, of_bfloat16: bool) -> list[Node]:
+def _generators(tensor: Tensor, is_bf16: bool) -> list[Node]:
     if tensor.dtype not in _BYTES:
-        return [_maker(tensor)]
+        return [_generator(tensor)]
     tensor.data = None
     noise = Tensor(f"{tensor.name}.noise", DType.F32, tensor.shape)
-    low, high = _OF_BFLOAT16 if of_bfloat16 else _BYTES[tensor.dtype]
+    low, high = _BF16_BYTES if is_bf16 else _BYTES[tensor.dtype]
     half = (high - low + 1) // 2
     given = {
         "x": noise,
@@ -53,9 +53,9 @@ def _makers(tensor: Tensor, of_bfloat16: bool) -> list[Node]:
     ]
 
 
-def _maker(tensor: Tensor) -> Node:
+def _generator(tensor: Tensor) -> Node:
     assert tensor.data is not None
-    # Uniform numbers between -s and s deviate by s / sqrt(3).
+    # The standard deviation of a uniform distribution on [-s, s] is s / sqrt(3).
     spread = (
         float(np.std(tensor.data.astype(np.float64))) if tensor.data.strides.count(0) == 0 else 0
     )

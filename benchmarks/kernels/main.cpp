@@ -1,7 +1,8 @@
 // Times the calls of a case pack on the GPU with Google Benchmark, one benchmark per case:
 //   spirloom-kernels CALLS.slcases [--benchmark_… flags]
-// A benchmark's time is that between the first dispatch's start and the last one's end; its
-// counters are the least of all runs, in seconds. Exit code 1 if a case cannot run.
+// The time of a benchmark is the GPU time from the start of the first dispatch to the end of the
+// last one. The counters min_gpu and min_cpu are minima over all runs, in seconds. The exit code is
+// 1 if a case cannot run.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 #include "benchmarks/kernels/timed_call.h"
 #include "tests/ops/case_file.h"
-#include "tools/ceilings/ceilings.h"
+#include "tools/peaks/peaks.h"
 
 namespace spirloom {
 
@@ -21,9 +22,10 @@ const ShaderLibrary& TestKernels();
 namespace bench {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The call that was timed last: Google Benchmark enters a benchmark several times.
+// The most recently timed call. Google Benchmark enters each benchmark several times, and the model
+// is to be loaded only once.
 struct Current {
   const schema::Case* test = nullptr;
   std::optional<TimedCall> call;
@@ -35,22 +37,22 @@ Status Time(const Runtime& runtime, const schema::Case& test, Current& current,
     current = Current{&test, std::nullopt};
     SPIRLOOM_TRY_ASSIGN(current.call, TimedCall::Create(runtime, test));
   }
-  Cost least{kForever, kForever};
+  Cost min{kInfinity, kInfinity};
   for (auto _ : state) {
     SPIRLOOM_TRY_ASSIGN(const Cost cost, current.call->Run());
     state.SetIterationTime(cost.gpu);
-    least = {std::min(least.gpu, cost.gpu), std::min(least.cpu, cost.cpu)};
+    min = {std::min(min.gpu, cost.gpu), std::min(min.cpu, cost.cpu)};
   }
   state.SetLabel(current.call->kernels());
-  state.counters["least_gpu"] = least.gpu;
-  state.counters["least_cpu"] = least.cpu;
+  state.counters["min_gpu"] = min.gpu;
+  state.counters["min_cpu"] = min.cpu;
   return Status();
 }
 
 Status RunAll(const std::string& path) {
   SPIRLOOM_TRY_ASSIGN(const testing::CaseFile file, testing::CaseFile::Open(path));
   RuntimeOptions options;
-  options.libraries = {&AllShaders(), &TestKernels(), &CeilingProbes()};
+  options.libraries = {&AllShaders(), &TestKernels(), &PeakProbes()};
   SPIRLOOM_TRY_ASSIGN(const Runtime runtime, Runtime::Create(options));
   benchmark::AddCustomContext("device", runtime.device().name);
   benchmark::AddCustomContext("driver", runtime.device().driver);

@@ -18,12 +18,12 @@ Result<TimedCall> TimedCall::Create(const Runtime& runtime, const schema::Case& 
   SPIRLOOM_TRY_ASSIGN(Model model, Model::LoadFromMemory(runtime, testing::GraphOf(test), options));
   TimedCall call(std::move(model));
   const std::vector<std::span<const std::byte>> inputs = testing::InputsOf(test);
-  if (inputs.empty()) call.MakeUpInputs();
+  if (inputs.empty()) call.FillInputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::ranges::copy(inputs[i], call.model_.InputBytes(i).begin());
   }
   SPIRLOOM_TRY(call.Run().status());
-  SPIRLOOM_TRY(call.NoteDispatched());
+  SPIRLOOM_TRY(call.RecordDispatched());
   if (test.variant() != nullptr) SPIRLOOM_TRY(call.CheckDispatched(test.variant()->str()));
   return call;
 }
@@ -33,21 +33,21 @@ Result<Cost> TimedCall::Run() {
   SPIRLOOM_TRY(model_.Run());
   const std::clock_t cpu = std::clock() - start;
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
-  if (dispatches.empty()) return testing::Wrong("Nothing was dispatched.");
+  if (dispatches.empty()) return testing::Wrong("The run dispatched no kernel.");
   const DispatchProfile& last = dispatches.back();
   const uint64_t gpu_ns = last.start_ns + last.gpu_ns - dispatches.front().start_ns;
   return Cost{static_cast<double>(gpu_ns) * 1e-9,
               static_cast<double>(cpu) / static_cast<double>(CLOCKS_PER_SEC)};
 }
 
-void TimedCall::MakeUpInputs() {
+void TimedCall::FillInputs() {
   std::mt19937_64 generator;
   for (size_t i = 0; i < model_.inputs().size(); ++i) {
     tools::FillAtRandom(model_.inputs()[i], generator, model_.InputBytes(i));
   }
 }
 
-Status TimedCall::NoteDispatched() {
+Status TimedCall::RecordDispatched() {
   SPIRLOOM_TRY_ASSIGN(const std::vector<DispatchProfile> dispatches, model_.Profile());
   for (const DispatchProfile& dispatch : dispatches) {
     kernels_ += (kernels_.empty() ? "" : " ") + dispatch.variant;
@@ -57,7 +57,8 @@ Status TimedCall::NoteDispatched() {
 
 Status TimedCall::CheckDispatched(const std::string& variant) const {
   if ((" " + kernels_ + " ").find(" " + variant + " ") != std::string::npos) return Status();
-  return testing::Wrong("The variant " + variant + " was not dispatched, only: " + kernels_ + ".");
+  return testing::Wrong("Expected a dispatch of " + variant + "; the run dispatched: " + kernels_ +
+                        ".");
 }
 
 }  // namespace spirloom::bench

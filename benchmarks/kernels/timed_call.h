@@ -1,4 +1,4 @@
-// One call of an operator, loaded to be run and timed many times.
+// One operator call, loaded once and timed repeatedly.
 #ifndef SPIRLOOM_BENCHMARKS_KERNELS_TIMED_CALL_H_
 #define SPIRLOOM_BENCHMARKS_KERNELS_TIMED_CALL_H_
 
@@ -11,21 +11,21 @@
 
 namespace spirloom::bench {
 
-// What a run takes, in seconds.
+// The time of a run, in seconds.
 struct Cost {
-  double gpu;  // from the first dispatch's start to the last one's end
+  double gpu;  // from the start of the first dispatch to the end of the last one
   double cpu;  // of all threads of the process
 };
 
-// Owns a loaded case, its inputs in the memory that the device reads; made up where the case has
+// Owns the model of a case. Its inputs are those of the case, or random values if the case has
 // none.
 class TimedCall {
  public:
-  // Loads the case and runs it once, so that the driver has compiled what it compiles. Fails if the
-  // variant that the case names is not what was dispatched.
+  // Loads the case and runs it once as warm-up. Fails if the run does not dispatch the variant that
+  // the case names.
   static Result<TimedCall> Create(const Runtime& runtime, const schema::Case& test);
 
-  // The variants that a run dispatches, in order, with blanks between.
+  // The dispatched variants, in order, separated by spaces.
   const std::string& kernels() const { return kernels_; }
 
   // Runs once.
@@ -33,8 +33,8 @@ class TimedCall {
 
  private:
   explicit TimedCall(Model model) : model_(std::move(model)) {}
-  void MakeUpInputs();
-  Status NoteDispatched();
+  void FillInputs();
+  Status RecordDispatched();
   Status CheckDispatched(const std::string& variant) const;
 
   Model model_;

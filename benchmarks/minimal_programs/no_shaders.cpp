@@ -1,4 +1,4 @@
-// A library without anything in it: what is linked with it is the runtime alone.
+// An empty shader library: a program that links it contains only the runtime.
 #include "spirloom/library.h"
 
 namespace spirloom {

@@ -1,8 +1,7 @@
-"""ggml, the peer of language models on the same device: its environment, its files, its runs.
+"""ggml as the peer for language models on the same device: its environment, files, and runs.
 
-llama.cpp is built, with ggml's Vulkan backend, from what PyPI has of llama-cpp-python, into
-.venv-ggml, and only if asked for: nothing else needs it. `gguf` is the package that writes the
-files that both programs read.
+llama.cpp with ggml's Vulkan backend is built from llama-cpp-python of PyPI into .venv-ggml, only
+with --ggml. The package `gguf` writes the files that both programs read.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ WRITER = "gguf==0.19.0"
 LLAMA = "llama-cpp-python==0.3.36"
 VERSION = "llama-cpp-python 0.3.36: llama.cpp at 0c1e570, ggml 0.25.3"
 OPTIONS = "-DGGML_VULKAN=ON -DLLAVA_BUILD=OFF"
-# What headers before Vulkan 1.3.272 do not know, and what nothing but validation takes.
+# Code that needs the headers of Vulkan 1.3.272 and only configures validation layers.
 LAYER_SETTINGS = re.compile(
     r" *std::vector<vk::LayerSettingEXT> settings = .*?layer_setting_info\(settings\);\n", re.DOTALL
 )
 
 
 def install(with_llama: bool) -> Path:
-    """The Python that writes files and, if asked for, has llama.cpp, whose build takes a quarter of
-    an hour; makes its environment if there is none."""
+    """The Python interpreter with `gguf` and, if requested, llama.cpp, whose build takes 15
+    minutes; creates its environment if it does not exist."""
     interpreter = ENVIRONMENT / "bin" / "python3"
     if not _is_done(WRITER):
         make: list[str | Path] = [sys.executable, "-m", "venv", "--clear"]
@@ -64,29 +63,29 @@ def _build_llama() -> None:
     (archive,) = source.glob("*.tar.gz")
     run(["tar", "-xf", archive, "-C", source])
     folder = source / archive.name.removesuffix(".tar.gz")
-    _suit_older_headers(folder / "vendor/llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp")
+    _support_older_headers(folder / "vendor/llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp")
     _pip("install", "--no-deps", folder, environment={**os.environ, "CMAKE_ARGS": OPTIONS})
 
 
-def _suit_older_headers(backend: Path) -> None:
-    """Settings of a layer that the backend asks for where the layer is, which is never here."""
+def _support_older_headers(backend: Path) -> None:
+    """Removes the validation layer settings from the backend's source."""
     text = LAYER_SETTINGS.sub("", backend.read_text(encoding="utf-8"))
     text = text.replace(", extensions, &layer_setting_info)", ", extensions)")
     backend.write_text(text, encoding="utf-8")
 
 
 def write(interpreter: Path, path: Path, kind: str, sizes: Mapping[str, int]) -> None:
-    """A GGUF file of made-up weights; `kind` is that of its matrices."""
-    told: list[str | Path] = ["--type", kind, "--sizes", json.dumps(dict(sizes))]
-    run([interpreter, PEERS / "ggml_write.py", path, *told])
+    """Writes a GGUF file with synthetic weights; `kind` is the type of its matrices."""
+    options: list[str | Path] = ["--type", kind, "--sizes", json.dumps(dict(sizes))]
+    run([interpreter, PEERS / "ggml_write.py", path, *options])
 
 
 def reply(interpreter: Path, path: Path, prompt: Sequence[int], tokens: int) -> dict[str, Any]:
-    """What ggml_run.py prints of one process. A software device has to be named by its number."""
+    """Runs ggml_run.py and returns its output. ggml uses a software device only by index."""
     environment = {"GGML_VK_VISIBLE_DEVICES": "0", **os.environ}
-    told = ["--prompt", json.dumps(list(prompt)), "--tokens", str(tokens)]
-    found = run_json([interpreter, PEERS / "ggml_run.py", path, *told], environment)
+    options = ["--prompt", json.dumps(list(prompt)), "--tokens", str(tokens)]
+    found = run_json([interpreter, PEERS / "ggml_run.py", path, *options], environment)
     on_device, layers = found["layers"]
     if on_device != layers:
-        raise BenchmarkFailed(f"ggml has only {on_device} of {layers} layers on the device")
+        raise BenchmarkFailed(f"ggml offloaded {on_device} of {layers} layers; expected all")
     return found

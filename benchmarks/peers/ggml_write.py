@@ -1,9 +1,9 @@
-"""Writes a language model of made-up weights as a GGUF file. Runs in ggml's environment
-(ggml_model.py), which has the package `gguf`, and so imports nothing of the project.
+"""Writes a language model with synthetic weights as a GGUF file. Runs in ggml's environment
+(ggml_model.py), which has the package `gguf`, and therefore imports no module of the project.
 
     python ggml_write.py OUTPUT.gguf --type q4_0 --sizes '{"hidden": 768, …}'
 
-Words are the 256 bytes and names that no text has.
+The vocabulary is the 256 bytes and placeholder tokens.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ import numpy.typing as npt
 from gguf import GGMLQuantizationType as Type
 
 EPSILON = 1e-5
-# Of a word's own numbers beside the 1 or so of what layers add: the word read last, whose numbers
-# the scores are products with, would else be chosen again and again.
-WORD = 0.05
+# The scale of the token embedding. The logits are products with the tied embedding: at a scale near
+# 1, which is that of the layers' contributions, greedy decoding would repeat the last token.
+EMBEDDING_SCALE = 0.05
 
 
 def byte_symbols() -> list[str]:
-    """The characters that stand for bytes in a vocabulary as GPT-2 has it."""
+    """The characters that represent bytes in a GPT-2 vocabulary."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = (byte for byte in range(256) if byte not in shown)
     symbols = {byte: chr(byte) for byte in shown}
-    symbols |= {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+    symbols |= {byte: chr(256 + index) for index, byte in enumerate(hidden)}
     return [symbols[byte] for byte in range(256)]
 
 
 def add_vocabulary(writer: gguf.GGUFWriter, size: int) -> None:
-    """No token ends a text, and none begins it."""
-    names = [*byte_symbols(), *(f"<{number}>" for number in range(256, size - 1)), "ab"]
+    """Adds a vocabulary without BOS and EOS tokens."""
+    names = [*byte_symbols(), *(f"<{token}>" for token in range(256, size - 1)), "ab"]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(names)
     writer.add_token_types([gguf.TokenType.NORMAL] * size)
-    writer.add_token_merges(["a b"])  # llama.cpp wants one
+    writer.add_token_merges(["a b"])  # llama.cpp requires at least one
     writer.add_add_bos_token(False)
 
 
 def add_sizes(writer: gguf.GGUFWriter, sizes: dict[str, int]) -> None:
-    """What a Llama's file tells of its shape."""
+    """Adds the hyperparameters of a Llama model."""
     writer.add_context_length(sizes["context"])
-    writer.add_vocab_size(sizes["words"])
+    writer.add_vocab_size(sizes["vocabulary"])
     writer.add_embedding_length(sizes["hidden"])
     writer.add_feed_forward_length(sizes["inner"])
     writer.add_block_count(sizes["layers"])
@@ -58,7 +58,7 @@ def add_sizes(writer: gguf.GGUFWriter, sizes: dict[str, int]) -> None:
 
 
 def shapes(sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
-    """The tensors by name; scores are products with the words' own numbers."""
+    """Tensor shapes by name; the output layer is tied to the token embedding."""
     hidden, inner = sizes["hidden"], sizes["inner"]
     keys = hidden // sizes["heads"] * sizes["key_heads"]
     layer: dict[str, tuple[int, ...]] = {
@@ -72,32 +72,32 @@ def shapes(sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
         "ffn_up": (inner, hidden),
         "ffn_down": (hidden, inner),
     }
-    found: dict[str, tuple[int, ...]] = {"token_embd": (sizes["words"], hidden)}
-    for number in range(sizes["layers"]):
-        found |= {f"blk.{number}.{name}": shape for name, shape in layer.items()}
+    found: dict[str, tuple[int, ...]] = {"token_embd": (sizes["vocabulary"], hidden)}
+    for index in range(sizes["layers"]):
+        found |= {f"blk.{index}.{name}": shape for name, shape in layer.items()}
     return found | {"output_norm": (hidden,)}
 
 
-def made_up(
+def synthetic(
     name: str, shape: tuple[int, ...], random: np.random.Generator
 ) -> npt.NDArray[np.float32]:
-    """Products of it are about as large as what they take."""
+    """Random weights that preserve the magnitude of activations."""
     if len(shape) == 1:
         return np.ones(shape, np.float32)
-    scale = WORD if name == "token_embd" else shape[1] ** -0.5
+    scale = EMBEDDING_SCALE if name == "token_embd" else shape[1] ** -0.5
     return random.standard_normal(shape, np.float32) * np.float32(scale)
 
 
 def write(path: Path, kind: Type, sizes: dict[str, int]) -> None:
-    """Every matrix is of that type."""
+    """Writes the file with all matrices in that type."""
     writer = gguf.GGUFWriter(path, "llama")
     add_sizes(writer, sizes)
-    add_vocabulary(writer, sizes["words"])
+    add_vocabulary(writer, sizes["vocabulary"])
     random = np.random.default_rng(0)
     for name, shape in shapes(sizes).items():
-        of = kind if len(shape) == 2 else Type.F32
-        numbers = gguf.quants.quantize(made_up(name, shape, random), of)
-        writer.add_tensor(f"{name}.weight", numbers, raw_dtype=of)
+        dtype = kind if len(shape) == 2 else Type.F32
+        data = gguf.quants.quantize(synthetic(name, shape, random), dtype)
+        writer.add_tensor(f"{name}.weight", data, raw_dtype=dtype)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -1,7 +1,6 @@
-"""ncnn, the peer on the same device: its environment, its form of a network, its runs.
+"""ncnn as a peer on the same device: its environment, model conversion, and runs.
 
-ncnn and its converter pnnx come from PyPI, into .venv-ncnn, and only if asked for: nothing else
-needs them.
+ncnn and its converter pnnx are installed from PyPI into .venv-ncnn, only with --ncnn.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ TOLERANCE = 1e-3
 
 
 def install() -> Path:
-    """The Python that has ncnn; makes its environment if there is none."""
+    """The Python interpreter with ncnn; creates its environment if it does not exist."""
     interpreter = ENVIRONMENT / "bin" / "python3"
     done = ENVIRONMENT / "-".join(PACKAGES).replace("==", "-")
     if not done.exists():
@@ -37,7 +36,7 @@ def install() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class NcnnModel:
-    """A network as ncnn's two files; the weights (.bin) lie beside `param`."""
+    """A network as ncnn's two files; the weights (.bin) are next to `param`."""
 
     param: Path
 
@@ -49,7 +48,7 @@ class NcnnModel:
         repeat: int,
         environment: dict[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The times of a process. Raises BenchmarkFailed where it computes something else."""
+        """The times of a process. Raises BenchmarkFailed if its result differs from PyTorch's."""
         output = self.param.with_suffix(".npy")
         found = run_json(
             [interpreter, ROOT / "benchmarks" / "peers" / "ncnn_run.py", self.param, inputs,
@@ -59,12 +58,15 @@ class NcnnModel:
         expected = np.load(logits)[:1]
         error = float(np.linalg.norm(np.load(output) - expected) / np.linalg.norm(expected))
         if not error < TOLERANCE:
-            raise BenchmarkFailed(f"ncnn's {self.param.name} is {error:.1e} off PyTorch's result")
+            raise BenchmarkFailed(
+                f"ncnn's result of {self.param.name} differs from PyTorch's: relative error "
+                f"{error:.1e}, limit {TOLERANCE:.0e}"
+            )
         return found
 
 
 def convert(interpreter: Path, onnx: Path, folder: Path) -> NcnnModel:
-    """ncnn's form of an ONNX file with one image as its input, by ncnn's own converter."""
+    """Converts an ONNX file with one image input to ncnn's format with pnnx."""
     model = folder / onnx.name
     if not model.exists():
         model.symlink_to(onnx.resolve())

@@ -1,10 +1,10 @@
-"""Times a network in ncnn on Vulkan. Runs in an environment of its own (ncnn_model.py), and so
-imports nothing of the project.
+"""Times a network in ncnn on Vulkan. Runs in a separate environment (ncnn_model.py) and therefore
+imports no module of the project.
 
     python ncnn_run.py MODEL.ncnn.param INPUTS.npz OUTPUT.npy [--repeat N]
 
-prints what spirloom-run's --json has of it: load_ms, first_run_ms and, of repeated runs,
-steady_min_ms and cpu_ms (a run's). float32 throughout; all else is as ncnn has it by default.
+prints a JSON object with keys of spirloom-run's --json: load_ms, first_run_ms and, with --repeat,
+steady_min_ms and cpu_ms (per run). Computes in float32; other ncnn options have their defaults.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def load(param: Path) -> ncnn.Net:
         if option.startswith(("use_fp16", "use_bf16")):
             setattr(net.opt, option, False)
     if net.load_param(str(param)) != 0 or net.load_model(str(param.with_suffix(".bin"))) != 0:
-        raise SystemExit(f"ncnn cannot load {param}")
+        raise SystemExit(f"ncnn failed to load {param}")
     return net
 
 
@@ -36,8 +36,8 @@ def run(net: ncnn.Net, inputs: list[ncnn.Mat]) -> npt.NDArray[np.float32]:
             extractor.input(name, value)
         failed, output = extractor.extract(net.output_names()[0])
         if failed:
-            raise SystemExit("ncnn cannot run the network")
-        return np.array(output)  # a copy: the extractor takes its memory along
+            raise SystemExit("ncnn failed to run the network")
+        return np.array(output)  # a copy: the extractor frees its memory
 
 
 def main() -> None:
@@ -52,9 +52,9 @@ def main() -> None:
     start = time.perf_counter()
     net = load(arguments.param)
     found = {"load_ms": (time.perf_counter() - start) * 1e3}
-    with np.load(arguments.inputs) as arrays:  # of a batch the first: ncnn has no batches
+    with np.load(arguments.inputs) as arrays:  # the first of the batch: ncnn has no batch dimension
         images = [np.ascontiguousarray(arrays[name][0]) for name in arrays]
-    inputs = [ncnn.Mat(image) for image in images]  # refer to the arrays
+    inputs = [ncnn.Mat(image) for image in images]  # these reference the arrays
     walls, cpus = [], []
     for _ in range(arguments.repeat + 1):
         start, cpu = time.perf_counter(), time.process_time()

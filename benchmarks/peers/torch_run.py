@@ -2,7 +2,8 @@
 
     python -m benchmarks.peers.torch_run NETWORK CACHE [--repeat N] [--threads N]
 
-prints what spirloom-run's --json has of it: steady_min_ms, cpu_ms (a run's), first_run_ms.
+prints a JSON object with keys of spirloom-run's --json: steady_min_ms, cpu_ms (per run),
+first_run_ms.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import products
+from benchmarks import matmul_network
 from tests.network.export import make_network
 
 
 def make(name: str, cache: Path) -> tuple[Callable[..., torch.Tensor], list[torch.Tensor]]:
-    """What to run, and on what."""
-    size = products.size_of(name)
+    """The function to time and its arguments."""
+    size = matmul_network.size_of(name)
     if size is not None:
-        return torch.mm, [torch.from_numpy(x) for x in products.matrices(size).values()]
+        return torch.mm, [torch.from_numpy(x) for x in matmul_network.matrices(size).values()]
     made = cache / f"{name}.pt"
-    if not made.exists():  # making one takes seconds
+    if not made.exists():  # creating a network takes seconds
         torch.save(make_network(name), made)
     network, batch = torch.load(made)
     return network, [value[:1] for value in batch.values()]
@@ -34,7 +35,7 @@ def make(name: str, cache: Path) -> tuple[Callable[..., torch.Tensor], list[torc
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("network")
-    parser.add_argument("cache", type=Path, help="a folder where networks are kept")
+    parser.add_argument("cache", type=Path, help="a cache directory for networks")
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()

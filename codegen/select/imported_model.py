@@ -22,6 +22,6 @@ def no_import(path: Path) -> list[Call]:
     """What the generator does by itself."""
     raise ModelError(
         f"{path.suffix} files are imported by the front end. Run `python3 -m spirloom.selective` "
-        "in place of `python3 -m codegen`, with frontend/ on PYTHONPATH, or name the graph file "
-        "that `spirloom import` makes of the model."
+        "in place of `python3 -m codegen`, with frontend/ on PYTHONPATH, or specify the "
+        "graph file that `spirloom import` writes for the model."
     )

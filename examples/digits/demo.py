@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads held-out handwritten digits on Vulkan and compares with PyTorch (`./dev demo`).
+"""Classifies held-out handwritten digits on Vulkan and compares with PyTorch (`./dev demo`).
 
-Imports digits.onnx in f32 and in f16, runs every held-out image in every storage through
-spirloom-run, and prints accuracy, agreement, times, some digits and a profile. Exits with 1 when an
-f32 run disagrees with PyTorch on any image, or in any logit by more than 1e-4.
+Imports digits.onnx in fp32 and fp16, runs all held-out images in each storage with spirloom-run,
+and prints accuracy, agreement with PyTorch, latency, some digits and a profile. The exit code is 1
+if an fp32 run predicts another digit than PyTorch for an image, or a logit differs by over 1e-4.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from examples.digits.drawing import draw_row
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 LOGIT_TOLERANCE = 1e-4
-F16_LEAST_ACCURACY = 0.97
-DRAWN = 5
+F16_MIN_ACCURACY = 0.97
+SHOWN_DIGITS = 5
 PROFILE_ROWS = 12
 
 FloatArray = npt.NDArray[np.float32]
 
 
 class DemoError(Exception):
-    """A step failed; the message is what the user needs to know."""
+    """A step of the demo failed; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """What train.py set aside: pixels in 0 … 16, labels, and PyTorch's scores."""
+    """The held-out data of train.py: pixels from 0 to 16, labels, and PyTorch's logits."""
 
     pixels: npt.NDArray[np.uint8]
     labels: npt.NDArray[np.uint8]
@@ -51,7 +51,7 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One model run over all images."""
+    """The result of one model in one storage for all images."""
 
     precision: str
     storage: str
@@ -64,86 +64,86 @@ class Outcome:
     def agreeing(self, data: HeldOut) -> int:
         return int((self.logits.argmax(axis=1) == data.logits.argmax(axis=1)).sum())
 
-    def worst(self, data: HeldOut) -> float:
+    def max_error(self, data: HeldOut) -> float:
         return float(np.abs(self.logits - data.logits).max())
 
     def is_right(self, data: HeldOut) -> bool:
         if self.precision == "f16":
-            return self.accuracy(data) >= F16_LEAST_ACCURACY
-        # `not <=` rather than `>`: a NaN is wrong.
-        return self.agreeing(data) == len(data.labels) and self.worst(data) <= LOGIT_TOLERANCE
+            return self.accuracy(data) >= F16_MIN_ACCURACY
+        # NaN compares as false, so a NaN error counts as wrong.
+        return self.agreeing(data) == len(data.labels) and self.max_error(data) <= LOGIT_TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The programs that the demo drives, and the folder it writes to."""
+    """The programs that the demo runs, and its output directory."""
 
     spirloom: Path
     run: Path
-    folder: Path
+    directory: Path
 
     def import_model(self, precision: str, images: int) -> Path:
-        model = self.folder / f"digits_{precision}.slg"
+        model = self.directory / f"digits_{precision}.slg"
         command: list[str | Path] = [self.spirloom, "import", HERE / "digits.onnx", "-o", model]
         command += ["--dim", f"batch={images}"]
         call([*command, "--fp16"] if precision == "f16" else command)
         return model
 
     def execute(self, model: Path, storage: str, *options: str | Path) -> str:
-        images = f"image={self.folder / 'image.npy'}"
+        images = f"image={self.directory / 'image.npy'}"
         command: list[str | Path] = [self.run, model, "--input", images]
-        return call([*command, "--output-dir", self.folder, "--storage", storage, *options])
+        return call([*command, "--output-dir", self.directory, "--storage", storage, *options])
 
 
 def call(command: list[str | Path]) -> str:
-    """Runs a program and returns what it printed."""
+    """Runs a program and returns its standard output."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        message = f"Cannot run {command[0]}: {error.strerror}. Build it by: ./dev build"
+        message = f"Cannot run {command[0]}: {error.strerror}. Build it with: ./dev build"
         raise DemoError(message) from error
     if done.returncode != 0:
         line = " ".join(str(part) for part in command)
-        raise DemoError(f"{line}\nends with exit code {done.returncode}:\n{done.stderr.strip()}")
+        raise DemoError(f"{line}\nfailed with exit code {done.returncode}:\n{done.stderr.strip()}")
     return done.stdout
 
 
 def measure(tools: Tools, model: Path, precision: str, storage: str) -> Outcome:
-    stats = tools.folder / "stats.json"
+    stats = tools.directory / "stats.json"
     tools.execute(model, storage, "--warmup", "2", "--repeat", "10", "--json", stats)
-    logits = np.load(tools.folder / "logits.npy")
+    logits = np.load(tools.directory / "logits.npy")
     return Outcome(precision, storage, logits, json.loads(stats.read_text()))
 
 
 def print_table(outcomes: list[Outcome], data: HeldOut) -> None:
     count = len(data.labels)
-    print("dtype  storage    accuracy  as PyTorch  worst logit  load ms  run ms  µs/image")
+    print("dtype  storage    accuracy  = PyTorch  max error  load ms  run ms  µs/image")
     for outcome in outcomes:
         load, run = (float(str(outcome.stats[key])) for key in ("load_ms", "steady_min_ms"))
         agreeing = f"{outcome.agreeing(data)}/{count}"
         print(
             f"{outcome.precision:<5}  {outcome.storage:<9}  {outcome.accuracy(data):8.2%}"
-            f"  {agreeing:>10}  {outcome.worst(data):11.1e}  {load:7.1f}  {run:6.2f}"
+            f"  {agreeing:>9}  {outcome.max_error(data):9.1e}  {load:7.1f}  {run:6.2f}"
             f"  {run / count * 1000:8.1f}{'' if outcome.is_right(data) else '  <- WRONG'}"
         )
 
 
 def print_digits(outcome: Outcome, data: HeldOut) -> None:
-    """Draws some images; the first ones are those that the network gets wrong."""
+    """Prints some images as text, misclassified ones first."""
     predictions = outcome.logits.argmax(axis=1)
     wrong = np.flatnonzero(predictions != data.labels)
     right = np.flatnonzero(predictions == data.labels)
-    chosen = [*wrong[:2], *right[:DRAWN]][:DRAWN]
+    chosen = [*wrong[:2], *right[:SHOWN_DIGITS]][:SHOWN_DIGITS]
     captions = []
     for i in chosen:
-        missed = f", is {data.labels[i]}" if predictions[i] != data.labels[i] else ""
-        captions.append(f"reads {predictions[i]}{missed}")
+        missed = f", label {data.labels[i]}" if predictions[i] != data.labels[i] else ""
+        captions.append(f"digit {predictions[i]}{missed}")
     print(draw_row([data.pixels[i, 0] for i in chosen], captions))
 
 
 def demonstrate(tools: Tools) -> bool:
     data = HeldOut(*(np.load(HERE / f"{name}.npy") for name in ("images", "labels", "logits")))
-    np.save(tools.folder / "image.npy", data.input)
+    np.save(tools.directory / "image.npy", data.input)
     count = len(data.labels)
     models = {precision: tools.import_model(precision, count) for precision in ("f32", "f16")}
     outcomes = [
@@ -153,19 +153,19 @@ def demonstrate(tools: Tools) -> bool:
     ]
     device = outcomes[0].stats["device"]
     pytorch = (data.logits.argmax(axis=1) == data.labels).mean()
-    print(f"{count} scans of handwritten digits, kept out of training, on {device}")
-    print(f"PyTorch reads {pytorch:.2%} of them right.\n")
+    print(f"{count} held-out scans of handwritten digits on {device}")
+    print(f"Accuracy of PyTorch: {pytorch:.2%}\n")
     print_table(outcomes, data)
     print()
     print_digits(outcomes[0], data)
-    print("Where the time goes (spirloom-run --profile, f32, buffer):")
+    print("GPU time per dispatch (spirloom-run --profile, fp32, buffer):")
     by_dispatch, _, _ = tools.execute(models["f32"], "buffer", "--profile").partition("\n\n")
     print("\n".join(by_dispatch.splitlines()[:PROFILE_ROWS]))
     right = all(outcome.is_right(data) for outcome in outcomes)
     print(
-        f"\nEvery f32 run agrees with PyTorch on every image, logits within {LOGIT_TOLERANCE:g}."
+        f"\nEach fp32 run predicts PyTorch's digits; logits differ by at most {LOGIT_TOLERANCE:g}."
         if right
-        else "\nA run marked WRONG differs from PyTorch by more than it may."
+        else "\nRuns marked WRONG differ from PyTorch by more than the tolerance."
     )
     return right
 
@@ -176,9 +176,11 @@ def main() -> int:
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")
     parser.add_argument("--run", type=Path, default=ROOT / "build/release/bin/spirloom-run")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="spirloom-digits-") as folder:
+    with tempfile.TemporaryDirectory(prefix="spirloom-digits-") as directory:
         try:
-            return 0 if demonstrate(Tools(arguments.spirloom, arguments.run, Path(folder))) else 1
+            return (
+                0 if demonstrate(Tools(arguments.spirloom, arguments.run, Path(directory))) else 1
+            )
         except DemoError as error:
             print(f"demo: {error}", file=sys.stderr)
             return 1

@@ -1,4 +1,4 @@
-"""Draws small grey images as text."""
+"""Renders small grayscale images as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAP = "   "
 
 
 def shades() -> str:
-    """Block characters where the terminal's encoding has them."""
+    """Returns block characters if the terminal's encoding supports them, else ASCII characters."""
     try:
         BLOCKS.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -24,16 +24,16 @@ def shades() -> str:
 
 
 def draw(pixels: npt.NDArray[np.uint8]) -> list[str]:
-    """One line of text per row of pixels (0 … 16); a pixel is two characters wide."""
+    """Returns one line of text per row of pixels (0 to 16); a pixel is two characters wide."""
     levels = shades()
     steps = (pixels.astype(int) * (len(levels) - 1) + BRIGHTEST // 2) // BRIGHTEST
     return ["".join(levels[step] * 2 for step in row) for row in steps]
 
 
 def draw_row(images: Sequence[npt.NDArray[np.uint8]], captions: Sequence[str]) -> str:
-    """The images side by side, each with its caption below."""
-    drawn = [draw(image) for image in images]
-    lines = [GAP.join(parts) for parts in zip(*drawn, strict=True)]
-    width = len(drawn[0][0])
+    """Renders the images side by side, each with its caption below."""
+    rendered = [draw(image) for image in images]
+    lines = [GAP.join(parts) for parts in zip(*rendered, strict=True)]
+    width = len(rendered[0][0])
     lines.append(GAP.join(f"{caption:<{width}}" for caption in captions))
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Trains the digits network and writes the files of this folder again.
+"""Trains the digit classifier and writes the model and the held-out data to this directory.
 
-Needs python3-torch and python3-sklearn; `./dev demo` does not run it. Seeded and single-threaded,
-so that the same versions on the same machine give the same files.
+Requires python3-torch and python3-sklearn; `./dev demo` does not run it. It is seeded and
+single-threaded, so the same package versions on the same machine write the same files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUIRED_ACCURACY = 0.97
 
 
 def block(inputs: int, outputs: int, groups: int = 1, kernel: int = 3) -> nn.Sequential:
-    """Convolution, batch norm, relu; the size of the image stays."""
+    """Convolution, batch norm, relu; the output has the size of the input image."""
     convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, groups=groups, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU())
 
@@ -48,7 +48,7 @@ def make_network() -> nn.Sequential:
 
 
 def shifted(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Each image moved by up to one pixel either way."""
+    """Shifts each image by up to one pixel in each direction."""
     padded = functional.pad(images, (1, 1, 1, 1))
     offsets = torch.randint(0, 3, (len(images), 2), generator=generator)
     moved = [padded[i, :, y : y + 8, x : x + 8] for i, (y, x) in enumerate(offsets.tolist())]
@@ -58,8 +58,8 @@ def shifted(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def train(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> None:
     generator = torch.Generator().manual_seed(SEED)
     steps = EPOCHS * (len(images) // BATCH)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=4e-3, weight_decay=1e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=8e-3, total_steps=steps)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=4e-3, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=8e-3, total_steps=steps)
     network.train()
     for epoch in range(EPOCHS):
         order = torch.randperm(len(images), generator=generator)
@@ -68,9 +68,9 @@ def train(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> Non
             batch = order[start : start + BATCH]
             scores = network(shifted(images[batch], generator))
             loss = functional.cross_entropy(scores, labels[batch], label_smoothing=0.05)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             schedule.step()
             total += loss.item()
         if epoch % 10 == 9:
@@ -79,7 +79,12 @@ def train(network: nn.Module, images: torch.Tensor, labels: torch.Tensor) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="where to write")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(__file__).parent,
+        help="output directory (default: %(default)s)",
+    )
     out = parser.parse_args().out
 
     torch.manual_seed(SEED)
@@ -100,14 +105,14 @@ def main() -> None:
     accuracy = float((logits.argmax(axis=1) == test_y).mean())
     print(f"{len(test_y)} held-out images, accuracy {accuracy:.2%}")
     if accuracy < REQUIRED_ACCURACY:
-        raise SystemExit(f"The accuracy {accuracy:.2%} is below {REQUIRED_ACCURACY:.0%}.")
+        raise SystemExit(f"The accuracy ({accuracy:.2%}) is below {REQUIRED_ACCURACY:.0%}.")
 
     torch.onnx.export(
         network,
         held_out[:1],
         str(out / "digits.onnx"),
         opset_version=16,
-        training=torch.onnx.TrainingMode.PRESERVE,  # leaves folding the batch norms to the importer
+        training=torch.onnx.TrainingMode.PRESERVE,  # the importer folds the batch norms
         do_constant_folding=False,
         input_names=["image"],
         output_names=["logits"],

@@ -1,8 +1,8 @@
-"""Exports a network for ExecuTorch (.pte): two delegates of Spirloom's, and a node between.
+"""Exports an ExecuTorch program (.pte) with two Spirloom delegates and a node between them.
 
-    python examples/executorch/export.py FOLDER
+    python examples/executorch/export.py DIRECTORY
 
-writes FOLDER/net.pte, numbers to run it with, x.bin, and what PyTorch makes of them, y.bin.
+writes DIRECTORY/net.pte, an input, x.bin, and PyTorch's output for it, y.bin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spirloom.executorch import SpirloomPartitioner
 
 
 class Net(torch.nn.Module):  # type: ignore[misc]
-    """How far apart descriptions of some images are, and what follows from that."""
+    """Classifies the pairwise distances of image features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,20 +27,20 @@ class Net(torch.nn.Module):  # type: ignore[misc]
         self.judge = torch.nn.Linear(6, 3)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        distances = torch.pdist(self.describe(images))  # ExecuTorch's own kernel computes these
+        distances = torch.pdist(self.describe(images))  # computed by ExecuTorch's kernel
         return torch.softmax(self.judge(distances), -1)
 
 
-def main(folder: Path) -> None:
+def main(directory: Path) -> None:
     torch.manual_seed(0)
     net, images = Net().eval(), torch.randn(4, 1, 8, 8)
     exported = torch.export.export(net, (images,))
     edge = to_edge_transform_and_lower(exported, partitioner=[SpirloomPartitioner()])
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "net.pte").write_bytes(edge.to_executorch().buffer)
-    (folder / "x.bin").write_bytes(images.numpy().tobytes())
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "net.pte").write_bytes(edge.to_executorch().buffer)
+    (directory / "x.bin").write_bytes(images.numpy().tobytes())
     with torch.no_grad():
-        (folder / "y.bin").write_bytes(net(images).numpy().tobytes())
+        (directory / "y.bin").write_bytes(net(images).numpy().tobytes())
 
 
 if __name__ == "__main__":

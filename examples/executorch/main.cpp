@@ -1,5 +1,5 @@
-// Runs what export.py wrote with ExecuTorch's C++ API, and compares it with PyTorch. Linking
-// spirloom::executorch is all that its delegates ask for.
+// Runs the program of export.py with ExecuTorch's C++ API and compares the output with PyTorch.
+// Linking spirloom::executorch registers the backend of its delegates.
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
 
@@ -27,13 +27,13 @@ std::vector<float> ReadFloats(const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: %s FOLDER (which export.py wrote)\n", argv[0]);
+    std::fprintf(stderr, "usage: %s DIRECTORY (written by export.py)\n", argv[0]);
     return 2;
   }
-  const std::string folder = argv[1];
-  std::vector<float> images = ReadFloats(folder + "/x.bin");
-  const std::vector<float> wanted = ReadFloats(folder + "/y.bin");
-  executorch::extension::Module module(folder + "/net.pte");
+  const std::string directory = argv[1];
+  std::vector<float> images = ReadFloats(directory + "/x.bin");
+  const std::vector<float> expected = ReadFloats(directory + "/y.bin");
+  executorch::extension::Module module(directory + "/net.pte");
   const auto input = executorch::extension::from_blob(images.data(), {4, 1, 8, 8});
   const auto result = module.forward(input);
   if (!result.ok()) {
@@ -41,14 +41,14 @@ int main(int argc, char** argv) {
                  spirloom_executorch_last_error());
     return 1;
   }
-  const auto found = result->at(0).toTensor();
-  if (static_cast<size_t>(found.numel()) != wanted.size()) return 1;
-  float worst = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const float number = found.const_data_ptr<float>()[i];
-    std::printf("%g ", static_cast<double>(number));
-    worst = std::max(worst, std::fabs(number - wanted[i]));
+  const auto output = result->at(0).toTensor();
+  if (static_cast<size_t>(output.numel()) != expected.size()) return 1;
+  float max_error = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const float value = output.const_data_ptr<float>()[i];
+    std::printf("%g ", static_cast<double>(value));
+    max_error = std::max(max_error, std::fabs(value - expected[i]));
   }
-  std::printf("%.1e from PyTorch\n", static_cast<double>(worst));
-  return worst < 1e-5F ? 0 : 1;
+  std::printf("max error %.1e from PyTorch\n", static_cast<double>(max_error));
+  return max_error < 1e-5F ? 0 : 1;
 }

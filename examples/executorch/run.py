@@ -1,6 +1,6 @@
-"""Runs what export.py wrote, and compares it with PyTorch.
+"""Runs the program of export.py and compares the output with PyTorch.
 
-python examples/executorch/run.py FOLDER
+python examples/executorch/run.py DIRECTORY
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import spirloom.executorch  # before a program is loaded
+import spirloom.executorch  # registers the backend: import it before loading a program
 import torch
 from executorch.runtime import Runtime
 
 
-def main(folder: Path) -> int:
-    images = torch.frombuffer(bytearray((folder / "x.bin").read_bytes()), dtype=torch.float32)
-    wanted = torch.frombuffer(bytearray((folder / "y.bin").read_bytes()), dtype=torch.float32)
-    method = Runtime.get().load_program(folder / "net.pte").load_method("forward")
+def main(directory: Path) -> int:
+    images = torch.frombuffer(bytearray((directory / "x.bin").read_bytes()), dtype=torch.float32)
+    expected = torch.frombuffer(bytearray((directory / "y.bin").read_bytes()), dtype=torch.float32)
+    method = Runtime.get().load_program(directory / "net.pte").load_method("forward")
     try:
-        (found,) = method.execute([images.reshape(4, 1, 8, 8)])
+        (output,) = method.execute([images.reshape(4, 1, 8, 8)])
     except RuntimeError as error:
         print(f"{error}\n{spirloom.executorch.last_error()}", file=sys.stderr)
         return 1
-    worst = float((found - wanted).abs().max())
-    print(f"{found.tolist()}: {worst:.1e} from PyTorch")
-    return int(not worst < 1e-5)
+    max_error = float((output - expected).abs().max())
+    print(f"{output.tolist()}: max error {max_error:.1e} from PyTorch")
+    return int(not max_error < 1e-5)
 
 
 if __name__ == "__main__":

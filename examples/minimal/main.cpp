@@ -1,4 +1,4 @@
-// Runs a graph file once, on zeros: spirloom_minimal MODEL.slg
+// Runs a graph file once, with inputs of zeros: spirloom_minimal MODEL.slg
 #include <cstdio>
 #include <vector>
 
@@ -12,7 +12,7 @@ spirloom::Status Run(const char* path) {
   SPIRLOOM_TRY_ASSIGN(spirloom::Runtime runtime, spirloom::Runtime::Create(options));
   SPIRLOOM_TRY_ASSIGN(spirloom::Model model, spirloom::Model::Load(runtime, path));
 
-  // Bytes are dense and row-major; model.inputs()[i] tells name, dtype, shape and size.
+  // Bytes are dense and row-major; model.inputs()[i] has name, dtype, shape and size.
   std::vector<std::vector<std::byte>> inputs, outputs;
   for (const auto& input : model.inputs()) inputs.emplace_back(input.size);
   for (const auto& output : model.outputs()) outputs.emplace_back(output.size);
@@ -32,7 +32,8 @@ spirloom::Status Run(const char* path) {
 int main(int argc, char** argv) {
   const spirloom::Status status =
       argc == 2 ? Run(argv[1])
-                : spirloom::Status(spirloom::StatusCode::kInvalidArgument, "No model is given.");
+                : spirloom::Status(spirloom::StatusCode::kInvalidArgument,
+                                   "Expected one argument, the graph file (.slg).");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
   return status.ok() ? 0 : 1;
 }

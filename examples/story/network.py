@@ -1,4 +1,4 @@
-"""A small network of the Llama family in PyTorch, whose names are those of Hugging Face."""
+"""A small Llama network in PyTorch, with the parameter names of Hugging Face."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ CONFIG: dict[str, Any] = {
     "tie_word_embeddings": True,
     "torch_dtype": "float32",
 }
-HIDDEN, HEADS, CACHED = (
+HIDDEN, HEADS, KV_HEADS = (
     CONFIG[key] for key in ("hidden_size", "num_attention_heads", "num_key_value_heads")
 )
-SIZE = CONFIG["head_dim"]
+HEAD_DIM = CONFIG["head_dim"]
 
 
 class Norm(nn.Module):  # type: ignore[misc]
-    """x / √(mean(x²) + eps), times a weight."""
+    """RMS norm: x / √(mean(x²) + eps) · weight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,29 +44,29 @@ class Norm(nn.Module):  # type: ignore[misc]
 
 
 class Attention(nn.Module):  # type: ignore[misc]
-    """Causal, with angles of positions by halves, and fewer heads of keys than of queries."""
+    """Causal grouped-query attention with RoPE."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.q_proj = nn.Linear(HIDDEN, HEADS * SIZE, bias=False)
-        self.k_proj = nn.Linear(HIDDEN, CACHED * SIZE, bias=False)
-        self.v_proj = nn.Linear(HIDDEN, CACHED * SIZE, bias=False)
-        self.o_proj = nn.Linear(HEADS * SIZE, HIDDEN, bias=False)
+        self.q_proj = nn.Linear(HIDDEN, HEADS * HEAD_DIM, bias=False)
+        self.k_proj = nn.Linear(HIDDEN, KV_HEADS * HEAD_DIM, bias=False)
+        self.v_proj = nn.Linear(HIDDEN, KV_HEADS * HEAD_DIM, bias=False)
+        self.o_proj = nn.Linear(HEADS * HEAD_DIM, HIDDEN, bias=False)
 
     def forward(self, x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
         batch, length, _ = x.shape
         q, k, v = (
-            layer(x).view(batch, length, -1, SIZE).transpose(1, 2)
+            layer(x).view(batch, length, -1, HEAD_DIM).transpose(1, 2)
             for layer in (self.q_proj, self.k_proj, self.v_proj)
         )
-        k, v = (t.repeat_interleave(HEADS // CACHED, dim=1) for t in (turned(k, angles), v))
-        scores = turned(q, angles) @ k.transpose(2, 3) / SIZE**0.5
+        k, v = (t.repeat_interleave(HEADS // KV_HEADS, dim=1) for t in (rotated(k, angles), v))
+        scores = rotated(q, angles) @ k.transpose(2, 3) / HEAD_DIM**0.5
         later = torch.ones(length, length, dtype=torch.bool).triu(1)
         weights = scores.masked_fill(later, -torch.inf).softmax(dim=-1)
         return self.o_proj((weights @ v).transpose(1, 2).reshape(batch, length, -1))
 
 
-class Gated(nn.Module):  # type: ignore[misc]
+class GatedMlp(nn.Module):  # type: ignore[misc]
     """down(silu(gate(x)) · up(x))."""
 
     def __init__(self) -> None:
@@ -81,14 +81,14 @@ class Gated(nn.Module):  # type: ignore[misc]
 
 
 class Layer(nn.Module):  # type: ignore[misc]
-    """Attention, then a gated layer, each added to what it reads."""
+    """A decoder layer: attention and gated MLP, each with pre-norm and a residual."""
 
     def __init__(self) -> None:
         super().__init__()
         self.input_layernorm = Norm()
         self.self_attn = Attention()
         self.post_attention_layernorm = Norm()
-        self.mlp = Gated()
+        self.mlp = GatedMlp()
 
     def forward(self, x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
         x = x + self.self_attn(self.input_layernorm(x), angles)
@@ -96,7 +96,7 @@ class Layer(nn.Module):  # type: ignore[misc]
 
 
 class Network(nn.Module):  # type: ignore[misc]
-    """Scores of the next token after each; the embedding's rows are those of the last layer."""
+    """Logits of the next token at each position; the output layer is tied to the embedding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,20 +114,20 @@ class Network(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.model["embed_tokens"](tokens)
-        exponents = torch.arange(0, SIZE, 2) / SIZE
+        exponents = torch.arange(0, HEAD_DIM, 2) / HEAD_DIM
         angles = torch.arange(tokens.shape[1])[:, None] * CONFIG["rope_theta"] ** -exponents
         for layer in self.model["layers"]:
             x = layer(x, angles)
         return self.model["norm"](x) @ self.model["embed_tokens"].weight.T
 
     def loss(self, pieces: torch.Tensor) -> torch.Tensor:
-        """The mean of -log p of each token but the first ones."""
+        """The mean cross entropy of the tokens after the first of each piece."""
         scores = self(pieces[:, :-1])
         return functional.cross_entropy(scores.flatten(0, 1), pieces[:, 1:].flatten())
 
 
-def turned(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """[batch, head, position, column]: column i and that half a head later as a pair."""
+def rotated(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
+    """RoPE of x [batch, head, position, column]; pairs column i with column i + head_dim / 2."""
     a, b = x.chunk(2, dim=-1)
     cos, sin = angles.cos(), angles.sin()
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)

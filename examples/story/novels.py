@@ -1,4 +1,4 @@
-"""The six novels of Jane Austen, as Debian's package r-cran-janeaustenr has them."""
+"""Reads the six novels of Jane Austen from Debian's package r-cran-janeaustenr."""
 
 from __future__ import annotations
 
@@ -8,46 +8,48 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = "r-cran-janeaustenr"
-PLACE = Path("/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb")
+DATA_FILE = Path("/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb")
 
-# R's serialised objects: a vector of strings, and a string.
+# Type codes of R's serialization format: a vector of strings, and a string.
 _STRINGS, _STRING = 16, 9
 
 
-def read_novels(path: Path = PLACE) -> str:
-    """Their paragraphs, a line each. FileNotFoundError names the package that is missing."""
+def read_novels(path: Path = DATA_FILE) -> str:
+    """Returns the paragraphs, one per line. FileNotFoundError names the package to install."""
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing: apt-get install {PACKAGE}")
-    novels = [_lines(serialised) for serialised in _objects(path.read_bytes())]
+    novels = [_lines(serialized) for serialized in _objects(path.read_bytes())]
     return "\n".join(paragraph for lines in novels for paragraph in _paragraphs(lines)) + "\n"
 
 
 def _objects(data: bytes) -> Iterator[bytes]:
-    """What the file holds: objects one after the other, each with its size before it."""
+    """Decompresses the objects of the file; each follows its size in four bytes."""
     while data:
         unpacker = zlib.decompressobj()
         yield unpacker.decompress(data[4:])
         data = unpacker.unused_data
 
 
-def _lines(serialised: bytes) -> list[str]:
-    """The strings of a vector in R's format 3, big-endian."""
-    (encoding,) = struct.unpack_from(">i", serialised, 14)
-    kind, count = struct.unpack_from(">2i", serialised, 18 + encoding)
+def _lines(serialized: bytes) -> list[str]:
+    """Returns the strings of a vector in R's serialization format 3, big-endian."""
+    (encoding,) = struct.unpack_from(">i", serialized, 14)
+    kind, count = struct.unpack_from(">2i", serialized, 18 + encoding)
     if kind & 255 != _STRINGS:
-        raise ValueError(f"an object of R of kind {kind & 255} is no vector of strings")
+        raise ValueError(
+            f"Expected an R vector of strings (type {_STRINGS}), found type {kind & 255}."
+        )
     lines, at = [], 26 + encoding
     for _ in range(count):
-        flags, size = struct.unpack_from(">2i", serialised, at)
+        flags, size = struct.unpack_from(">2i", serialized, at)
         if flags & 255 != _STRING:
-            raise ValueError(f"an object of R of kind {flags & 255} is no string")
+            raise ValueError(f"Expected an R string (type {_STRING}), found type {flags & 255}.")
         at += 8 + max(size, 0)
-        lines.append(serialised[at - max(size, 0) : at].decode("utf-8"))
+        lines.append(serialized[at - max(size, 0) : at].decode("utf-8"))
     return lines
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Joined from lines; those between are empty. Headings and marks of italics are left out."""
+    """Joins lines to paragraphs, separated by empty lines; drops headings and italics markers."""
     for block in "\n".join(line.strip() for line in lines).split("\n\n"):
         paragraph = " ".join(block.split()).replace("_", "")
         heading = paragraph.upper() == paragraph or paragraph.startswith(("Chapter", "By Jane"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Trains the network of this folder on the novels of Jane Austen, and writes its files again.
+"""Trains the network on the novels of Jane Austen and writes a Hugging Face directory.
 
-Needs python3-torch and r-cran-janeaustenr; `./dev demo` does not run it. Seeded and of a single
-thread, so that the same versions on the same machine give the same files; it takes a quarter of an
-hour.
+Requires python3-torch and r-cran-janeaustenr; `./dev demo` does not run it. It is seeded and
+single-threaded, so the same package versions on the same machine write the same files. Training
+takes 15 minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from examples.story.network import CONFIG, Network  # noqa: E402
-from examples.story.novels import PLACE, read_novels  # noqa: E402
+from examples.story.novels import DATA_FILE, read_novels  # noqa: E402
 from examples.story.tokenizer import Tokenizer, write_tokenizer  # noqa: E402
 from examples.story.vocabulary import learn  # noqa: E402
 
@@ -31,15 +31,22 @@ STEPS = 2000
 BATCH = 4
 CONTEXT = CONFIG["max_position_embeddings"]
 RATE = 3e-3
-HELD_OUT = 20_000  # of the last tokens
+HELD_OUT = 20_000  # tokens at the end of the text
 REQUIRED_LOSS = 3.6
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--novels", type=Path, default=PLACE, help="Rdata.rdb of the package")
-    parser.add_argument("--steps", type=int, default=STEPS)
-    parser.add_argument("--out", type=Path, default=HERE / "model", help="the folder to write")
+    parser.add_argument(
+        "--novels",
+        type=Path,
+        default=DATA_FILE,
+        help="Rdata.rdb of the package r-cran-janeaustenr (default: %(default)s)",
+    )
+    parser.add_argument("--steps", type=int, default=STEPS, help="default: %(default)s")
+    parser.add_argument(
+        "--out", type=Path, default=HERE / "model", help="output directory (default: %(default)s)"
+    )
     arguments = parser.parse_args()
 
     torch.manual_seed(SEED)
@@ -61,20 +68,20 @@ def main() -> None:
     network = Network()
     train(network, tokens[:-HELD_OUT], arguments.steps)
     loss = held_out_loss(network, tokens[-HELD_OUT:])
-    print(f"held out: {loss:.3f} a token")
+    print(f"held-out loss: {loss:.3f} per token")
     if arguments.steps >= STEPS and loss > REQUIRED_LOSS:
-        raise SystemExit(f"The loss {loss:.3f} is above {REQUIRED_LOSS}.")
+        raise SystemExit(f"The held-out loss ({loss:.3f}) exceeds the maximum ({REQUIRED_LOSS}).")
     save(network, arguments.out)
 
 
 def train(network: Network, tokens: torch.Tensor, steps: int) -> None:
-    """Pieces of the text at random, the rate rising for a while, then falling to nothing."""
+    """Trains on random pieces of the text; the learning rate warms up, then decays to zero."""
     matrices = [p for p in network.parameters() if p.ndim > 1]
     others = [p for p in network.parameters() if p.ndim == 1]
     groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
-    optimiser = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=0.1)
+    optimizer = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.98), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, max_lr=RATE, total_steps=steps, pct_start=0.08, div_factor=20,
+        optimizer, max_lr=RATE, total_steps=steps, pct_start=0.08, div_factor=20,
         final_div_factor=100, cycle_momentum=False,
     )  # fmt: skip
     generator = torch.Generator().manual_seed(SEED)
@@ -84,10 +91,10 @@ def train(network: Network, tokens: torch.Tensor, steps: int) -> None:
         starts = torch.randint(len(tokens) - CONTEXT - 1, (BATCH,), generator=generator)
         pieces = torch.stack([tokens[s : s + CONTEXT + 1] for s in starts.tolist()])
         loss = network.loss(pieces)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
         schedule.step()
         total += loss.item()
         if step % 50 == 0:
@@ -104,9 +111,9 @@ def held_out_loss(network: Network, tokens: torch.Tensor) -> float:
     return float(np.mean([network.loss(piece[None]).item() for piece in pieces]))
 
 
-def save(network: Network, folder: Path) -> None:
-    """config.json and model.safetensors."""
-    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n", encoding="utf-8")
+def save(network: Network, directory: Path) -> None:
+    """Writes config.json and model.safetensors."""
+    (directory / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n", encoding="utf-8")
     arrays = {name: value.numpy() for name, value in sorted(network.state_dict().items())}
     header, at = {}, 0
     for name, array in arrays.items():
@@ -116,7 +123,7 @@ def save(network: Network, folder: Path) -> None:
     packed = json.dumps(header).encode()
     packed += b" " * (-len(packed) % 8)
     content = b"".join(array.tobytes() for array in arrays.values())
-    model = folder / "model.safetensors"
+    model = directory / "model.safetensors"
     model.write_bytes(struct.pack("<Q", len(packed)) + packed + content)
 
 

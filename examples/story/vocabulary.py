@@ -1,4 +1,4 @@
-"""Learns the vocabulary of a text: bytes, and the pairs of tokens that are most frequent in it."""
+"""Learns a byte-level BPE vocabulary: bytes, then the most frequent pairs of tokens of a text."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ Pair = tuple[str, str]
 
 
 def learn(text: str, size: int) -> tuple[dict[str, int], list[Pair]]:
-    """A vocabulary of `size` tokens, and the merges that make them, in order."""
+    """Returns a vocabulary of `size` tokens, and the merges in the order of learning."""
     counts = Counter(words(text))
-    spelled = {word: symbols(word) for word in counts}
+    symbols_of = {word: symbols(word) for word in counts}
     pairs: Counter[Pair] = Counter()
-    places: defaultdict[Pair, set[str]] = defaultdict(set)
-    for word, parts in spelled.items():
+    words_with: defaultdict[Pair, set[str]] = defaultdict(set)
+    for word, parts in symbols_of.items():
         for pair in pairwise(parts):
             pairs[pair] += counts[word]
-            places[pair].add(word)
+            words_with[pair].add(word)
     merges: list[Pair] = []
     while len(merges) < size - 256:
         best = max(pairs, key=lambda pair: (pairs[pair], pair))
         merges.append(best)
-        for word in places.pop(best):
-            parts, joined = spelled[word], _joined(spelled[word], best)
+        for word in words_with.pop(best):
+            parts, joined = symbols_of[word], _joined(symbols_of[word], best)
             for pair in pairwise(parts):
                 pairs[pair] -= counts[word]
             for pair in pairwise(joined):
                 pairs[pair] += counts[word]
-                places[pair].add(word)
-            spelled[word] = joined
+                words_with[pair].add(word)
+            symbols_of[word] = joined
         del pairs[best]
     tokens = [*byte_symbols(), *(a + b for a, b in merges)]
-    return {token: number for number, token in enumerate(tokens)}, merges
+    return {token: index for index, token in enumerate(tokens)}, merges
 
 
 def _joined(parts: list[str], pair: Pair) -> list[str]:

@@ -1,12 +1,13 @@
-"""Spirloom: runs neural networks on Vulkan, imports them, writes and inspects graph files (.slg).
+"""Spirloom: runs neural networks on Vulkan, imports them, and writes and inspects graph files
+(.slg).
 
     import spirloom
 
     model = spirloom.load("net.slg")
     y, = model(x)
 
-`import spirloom` reads this file alone. What runs models (`spirloom.runtime`) comes with the first
-name of it that is used and needs NumPy; importing models needs onnx or torch besides.
+`import spirloom` loads only this file. The runtime (`spirloom.runtime`, which requires NumPy) is
+imported on first use of one of its names. Importing models also requires onnx or torch.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _MODULES = {"SpirloomError": "spirloom.errors", "Status": "spirloom.errors", "LL
 
 
 def __getattr__(name: str) -> Any:
-    """The names above, imported when they are first used."""
+    """Imports a public name on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'spirloom' has no attribute '{name}'")
     import importlib

@@ -1,4 +1,4 @@
-"""Builds nodes: arguments are completed from the operator's schema, outputs typed by its spec."""
+"""Graph construction: nodes completed from operator schemas, constants within a memory budget."""
 
 from __future__ import annotations
 
@@ -7,15 +7,63 @@ from math import prod
 
 import numpy as np
 
-from spirloom.budget import Budget
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant, is_possible
 from spirloom.ops import OpError, OpLibrary
+from spirloom.value_bounds import narrowed
+
+TIMES_THE_MODEL = 8
+DEFAULT_EXTRA = 1 << 30
+
+
+class Budget:
+    """Counts the memory of constants, once per buffer, however many arrays share it.
+
+    A small model can request constants of any size, so their memory is limited in proportion to the
+    size of the model.
+    """
+
+    def __init__(self, model_bytes: int, extra: int = DEFAULT_EXTRA) -> None:
+        self._total = TIMES_THE_MODEL * model_bytes + extra
+        self._used = 0
+        self._owners: dict[int, Array] = {}  # kept alive, so that ids stay unique
+
+    def hold(self, array: Array) -> None:
+        """Counts an array that is kept. Raises OpError above the limit."""
+        owner = _owner(array)
+        if id(owner) not in self._owners:
+            self.check(owner.shape, owner.itemsize)
+            self._used += owner.nbytes
+            self._owners[id(owner)] = owner
+
+    def hold_free(self, array: Array) -> None:
+        """Keeps an array of the model without counting it."""
+        owner = _owner(array)
+        self._owners[id(owner)] = owner
+
+    def check(self, shape: Sequence[int], itemsize: int) -> None:
+        """Raises OpError if another array of this shape would exceed the limit."""
+        size = prod(shape) * itemsize
+        if any(d < 0 for d in shape):
+            raise OpError(f"it creates a constant of the impossible shape {list(shape)}")
+        if self._used + size > self._total:
+            raise OpError(
+                f"it creates a constant of {size} bytes with shape {list(shape)}; together with "
+                f"{self._used} bytes before it, this exceeds the limit of {self._total} bytes "
+                "for constants computed at import. Raise the limit with --constants-limit MIB"
+            )
+
+
+def _owner(array: Array) -> Array:
+    """The array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 class Builder:
-    """Appends nodes to a graph. `name` is the source node whose parts are being built.
+    """Appends nodes to a graph. `name` is the source node that is being imported.
 
-    `makers` has the node that makes each tensor; `budget` counts the constants.
+    `makers` maps each tensor to its producer. `budget` counts the constants.
     """
 
     def __init__(self, library: OpLibrary, graph: Graph, budget: Budget | None = None) -> None:
@@ -27,16 +75,16 @@ class Builder:
         self.makers: dict[Tensor, Node] = {}
 
     def emit(self, op: str, **args: object) -> Tensor:
-        """Appends a call and returns its first output; raises OpError if it cannot be made."""
+        """Appends a call and returns its first output. Raises OpError if the call is invalid."""
         return self.emit_all(op, **args)[0]
 
     def emit_all(self, op: str, **args: object) -> tuple[Tensor, ...]:
-        """Appends a call and returns all of its outputs; raises OpError if it cannot be made."""
+        """Appends a call and returns all of its outputs. Raises OpError if the call is invalid."""
         values = self.library.complete(op, args)
         types = self.library.infer(op, values)
         for shape, _ in types:
             if not is_possible(shape):
-                raise OpError(f"{op} would give the impossible shape {list(shape)}")
+                raise OpError(f"{op} would return the impossible shape {list(shape)}")
         outputs = tuple(Tensor(self.name, dtype, shape) for shape, dtype in types)
         node = Node(op, values, outputs, self.name)
         self.graph.nodes.append(node)
@@ -44,7 +92,7 @@ class Builder:
         return outputs
 
     def scalar(self, value: float, dtype: DType) -> Tensor:
-        """A constant of rank 0; OpError if the type has no such number."""
+        """A constant of rank 0. Raises OpError if the dtype cannot represent the value."""
         whole = np.iinfo(dtype.numpy) if dtype.numpy.kind in "iu" else None
         if whole and not (float(value).is_integer() and whole.min <= value <= whole.max):
             raise OpError(f"{dtype.long_name} cannot hold {value}")
@@ -52,7 +100,7 @@ class Builder:
             return self.constant(np.array(value, dtype=dtype.numpy))
 
     def constant(self, values: Array) -> Tensor:
-        """A constant of a type Spirloom has."""
+        """A constant of a supported dtype."""
         return self._held(constant(f"{self.name}.constant", values))
 
     def _held(self, made: Tensor) -> Tensor:
@@ -61,7 +109,7 @@ class Builder:
         return made
 
     def view(self, x: Tensor, size: Sequence[int]) -> Tensor:
-        """The same elements in another shape."""
+        """A reshaped view with the same elements."""
         if x.shape == tuple(size):
             return x
         if x.data is not None and x.data.size == prod(size) and min(size, default=0) >= 0:
@@ -76,14 +124,16 @@ class Builder:
             key = (x, tuple(dims))
             if key not in self._permuted:
                 self.budget.check(x.shape, x.data.itemsize)
-                # Large weights are not copied before they are written.
-                turned = np.transpose(x.data, key[1])
-                self._permuted[key] = self._held(Tensor(x.name, x.dtype, turned.shape, turned))
+                # A transposed array: large weights are not copied before they are written.
+                transposed = np.transpose(x.data, key[1])
+                self._permuted[key] = self._held(
+                    Tensor(x.name, x.dtype, transposed.shape, transposed)
+                )
             return self._permuted[key]
         return self.emit("aten.permute", x=x, dims=tuple(dims))
 
     def pad(self, x: Tensor, before: Sequence[int], after: Sequence[int], value: float) -> Tensor:
-        """x with elements added around it; negative amounts cut it."""
+        """Pads x with a constant. Negative amounts crop."""
         for dim, (low, high) in enumerate(zip(before, after, strict=True)):
             if low < 0 or high < 0:
                 x = self.slice(x, dim, max(-low, 0), x.shape[dim] - max(-high, 0))
@@ -96,7 +146,7 @@ class Builder:
         return self.emit("aten.constant_pad_nd", x=x, pad=amounts, value=value)
 
     def slice(self, x: Tensor, dim: int, start: int, end: int, step: int = 1) -> Tensor:
-        """Elements start, start + step, … below end of one dimension."""
+        """Elements start, start + step, … (before end) of one dimension."""
         if dim >= len(x.shape):
             raise OpError(f"{x} has no dimension {dim}")
         if (start, end, step) == (0, x.shape[dim], 1):
@@ -108,7 +158,7 @@ class Builder:
         return self.emit("aten.slice.Tensor", x=x, dim=dim, start=start, end=end, step=step)
 
     def cat(self, parts: Sequence[Tensor], dim: int) -> Tensor:
-        """The parts one after the other along a non-negative dimension."""
+        """Concatenates tensors along a non-negative dimension."""
         if len(parts) == 1:
             return parts[0]
         known = [part.data for part in parts if part.data is not None]
@@ -117,7 +167,7 @@ class Builder:
             try:
                 return self.constant(np.concatenate(known, axis=dim))
             except ValueError as error:
-                raise OpError(f"{', '.join(map(str, parts))} cannot be joined") from error
+                raise OpError(f"{', '.join(map(str, parts))} cannot be concatenated") from error
         return self.emit("aten.cat", tensors=tuple(parts), dim=dim)
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
@@ -130,7 +180,28 @@ class Builder:
         return self.emit("aten.mul.Tensor", a=a, b=other)
 
     def reduce(self, op: str, x: Tensor, dims: Sequence[int], keepdim: bool = True) -> Tensor:
-        """A reduction over explicit, non-negative dims; x itself over none of them."""
+        """A reduction over explicit, non-negative dims. Returns x if there are none."""
         if not dims:
             return x
         return self.emit(op, x=x, dim=tuple(dims), keepdim=keepdim)
+
+
+# The value of a name in a model: a constant known at import (in the model's dtype) or a tensor.
+Value = Array | Tensor
+
+
+class Lifter:
+    """Converts constants to tensors, each once, so that shared constants stay shared."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Array, Tensor]] = {}
+
+    def lift(self, builder: Builder, value: Value, name: str) -> Tensor:
+        """The tensor of a value."""
+        if isinstance(value, Tensor):
+            return value
+        if id(value) not in self._made:
+            tensor = builder.constant(narrowed(value))
+            tensor.name = name
+            self._made[id(value)] = (value, tensor)
+        return self._made[id(value)][1]

@@ -25,7 +25,7 @@ COMMANDS = (
     "spirloom.commands.doctor",
 )
 
-# The extra of the wheel that brings a module which not every command needs.
+# The extra of the wheel that provides an optional module.
 EXTRAS = {
     "onnx": "onnx", "flatbuffers": "onnx", "torch": "torch", "yaml": "ops", "jinja2": "ops",
     "starlette": "serve", "uvicorn": "serve",
@@ -48,7 +48,7 @@ examples:
 
 @ends_quietly
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code: 0, 1 for bad input, 2 for bad usage."""
+    """Runs the command line. Returns the exit code: 0, 1 for invalid input, 2 for invalid usage."""
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
@@ -65,15 +65,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _remedy(module: str) -> str:
     return (
-        f"This needs the Python module '{module}', which {sys.executable} lacks: "
-        f"pip install 'spirloom[{EXTRAS[module]}]'."
+        f"This requires the Python module '{module}', which {sys.executable} does not have. "
+        f"Install it: pip install 'spirloom[{EXTRAS[module]}]'."
     )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spirloom",
-        description="Imports neural networks for Spirloom, and looks into them.",
+        description="Imports neural networks for Spirloom, and inspects them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

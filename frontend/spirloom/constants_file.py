@@ -1,4 +1,4 @@
-"""The constant section as a file beside the graph, which knows whose it is (schema/graph.fbs)."""
+"""The constant section as a file next to the graph (schema/graph.fbs), memory-mapped when read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,25 @@ import numpy as np
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
-from spirloom.mapped import let_go
+
+MIN_MAPPED_BYTES = 1 << 16  # smaller arrays are not worth a system call
+
+
+def let_go(array: Array) -> None:
+    """Releases the memory pages of a mapped array. The system reads them again on access. A pass
+    over all weights then holds one weight in memory at a time.
+    """
+    if array.nbytes < MIN_MAPPED_BYTES:
+        return
+    root: Array = array
+    owner: Any = array.base
+    while owner is not None and not isinstance(owner, mmap):
+        root = owner if isinstance(owner, np.ndarray) else root
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+    # Writes into private mappings would be lost.
+    if isinstance(owner, mmap) and not root.flags.writeable:
+        owner.madvise(MADV_DONTNEED)
+
 
 ALIGNMENT = 64
 DIGEST_BYTES = 16
@@ -49,13 +68,14 @@ class Section:
         return size
 
     def write_file(self, stream: IO[bytes]) -> None:
-        """Writes them as a file of their own. What it is stands at the end, so that a copy that
-        was cut short has lost it."""
+        """Writes the bytes as a file of their own. The trailer is at the end, so that a truncated
+        copy is detected.
+        """
         stream.write(_FOOTER.pack(_MAGIC, self.write(stream), self.digest))
 
 
 def bytes_of(array: Array) -> Any:
-    """The elements as they lie in memory."""
+    """The elements in memory order."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
@@ -69,18 +89,20 @@ def digest_of(section: Array) -> bytes:
 
 
 def section_of(path: Path, content: Array, graph: Path, digest: bytes) -> Array:
-    """The section in the file `path`; ImportFailure if it is not the one with this digest, which
-    `graph` names."""
+    """The section in the file `path`. Raises ImportFailure if its digest is not the one that
+    `graph` states.
+    """
     size = len(content) - _FOOTER.size
     magic, stated, found = _FOOTER.unpack(content[size:].data) if size >= 0 else (b"", 0, b"")
     if magic != _MAGIC or stated != size:
         raise MalformedBuffer(
-            f"its constants file {path} is damaged or cut short: {len(content)} bytes"
+            f"its constants file {path} is damaged or truncated: {len(content)} bytes"
         )
     if found != digest:
         raise ImportFailure(
-            f"{graph} and {path} do not belong together: the graph was written with constants of "
-            f"the digest {digest.hex()}, the file holds those of {found.hex()}. Put the file that "
-            f"was written with the graph beside it, or import the model again."
+            f"{graph} and {path} do not belong together: the graph was written with constants "
+            f"of the digest {digest.hex()}, the file contains those of {found.hex()}. Store the "
+            "constants file that was written with the graph next to it, or import the model "
+            "again."
         )
     return content[:size]

@@ -1,4 +1,4 @@
-"""What there is to run models with: versions, loader, drivers, devices, caches, operators."""
+"""The environment that runs models: versions, loader, drivers, devices, caches, operators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Report = dict[str, Any]
 
 
 def examine() -> Report:
-    """Everything; `problems` says what keeps models from running."""
+    """Collects the report. `problems` lists what prevents models from running."""
     report: Report = {
         "spirloom": {"version": __version__, "package": str(Path(__file__).parent)},
         "python": {"version": platform.python_version(), "modules": _modules()},
@@ -48,7 +48,7 @@ def examine() -> Report:
 
 
 def _modules() -> dict[str, str | None]:
-    """Versions of what is installed; None for what is not."""
+    """The versions of installed modules. None for those that are not installed."""
     found: dict[str, str | None] = {}
     for name in MODULES:
         try:
@@ -59,7 +59,7 @@ def _modules() -> dict[str, str | None]:
 
 
 def _loader() -> Report | None:
-    """The Vulkan loader's name and version; None without one."""
+    """The name and version of the Vulkan loader. None without one."""
     name = ctypes.util.find_library("vulkan") or "libvulkan.so.1"
     try:
         loader = ctypes.CDLL(name)
@@ -72,7 +72,7 @@ def _loader() -> Report | None:
 
 
 def _manifests(kind: str) -> list[str]:
-    """The manifests of drivers or layers where the loader looks for them."""
+    """The manifests of drivers or layers in the directories that the loader searches."""
     if kind == "icd.d":
         for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
             if variable in os.environ:
@@ -89,7 +89,7 @@ def _layers() -> list[str]:
 
 
 def _cache() -> Report:
-    """The folder of compiled pipelines and what tuning found, and how much is in it."""
+    """The directory of compiled pipelines and tuning results, and its size."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     folder = Path(base) / "spirloom"
     files = [path for path in folder.glob("*") if path.is_file()]
@@ -128,7 +128,7 @@ def _find_operators(report: Report) -> None:
 
 
 def to_text(report: Report) -> str:
-    """The report for people: a line for each fact."""
+    """The report as text, one line per fact."""
     vulkan, library, cache = (report[name] for name in ("vulkan", "library", "cache"))
     loader = vulkan["loader"]
     lines = [
@@ -168,7 +168,7 @@ def _listed(title: str, items: list[str]) -> list[str]:
 def _device(i: int, device: Report) -> list[str]:
     lacks = ", ".join(device["lacks"]) or "nothing"
     memory = device["device_memory"] >> 20
-    usable = "" if device["usable"] else "; not usable: Vulkan 1.1 and a compute queue are needed"
+    usable = "" if device["usable"] else "; not usable: Vulkan 1.1 and a compute queue are required"
     return [
         f"Device {i}    {device['name']} ({device['type']}), Vulkan {device['api_version']}, "
         f"{device['driver']}{usable}",

@@ -1,15 +1,15 @@
-"""The error types: one family for what cannot be imported and what cannot be run."""
+"""The error types: one family for import errors and run-time errors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
-from spirloom.text import shown
+from spirloom.terminal import shown
 
 
 class Status(IntEnum):
-    """The kind of an error; the numbers are the C API's (spirloom_status)."""
+    """The kind of an error, with the values of the C API (spirloom_status)."""
 
     OK = 0
     INVALID_ARGUMENT = 1
@@ -25,15 +25,18 @@ class Status(IntEnum):
 
 
 class SpirloomError(Exception):
-    """Whatever Spirloom raises on purpose. The message names the thing, both values, the remedy."""
+    """Base class of all Spirloom errors. Messages state the expected and actual values and the
+    remedy.
+    """
 
     status = Status.INTERNAL
 
 
 class ImportFailure(SpirloomError):
-    """Bad input (a model, a file, an option). The message is for the user; it names the remedy.
+    """Invalid input: a model, a file or an option. The message is for the user and states the
+    remedy.
 
-    It quotes what was read, and so is made safe to print; each argument is a line.
+    Each argument is one line. Quoted input is made safe to print.
     """
 
     status = Status.INVALID_ARGUMENT

@@ -4,31 +4,95 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import flatbuffers  # type: ignore[import-untyped]
+import flatbuffers
 import numpy as np
 
 from codegen.graph_file import IDENTIFIER, VERSION
 from codegen.graph_sizes import INFERRED
 from codegen.regular_file import replaced_together
 from spirloom import schema_bindings as fb
-from spirloom.attachments import attachments_of
-from spirloom.constants_file import ALIGNMENT, Section, bytes_of
+from spirloom.constants_file import ALIGNMENT, Section, bytes_of, let_go
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Graph, Node, State, Storage, Tensor
-from spirloom.mapped import let_go
-from spirloom.methods import check_methods
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
-# By number in the file.
+# Limits per file, which the runtime checks too.
+MAX_ATTACHMENTS = 64
+MAX_ATTACHMENT_NAME_BYTES = 255
+MAX_ATTACHMENT_BYTES = 256 << 20
+
+
+def attachments_of(methods: Sequence[Graph]) -> dict[str, bytes]:
+    """The attachments of all methods of a file. Raises ImportFailure for invalid ones."""
+    found: dict[str, bytes] = {}
+    for method in methods:
+        for name, data in method.attachments.items():
+            if found.setdefault(name, data) != data:
+                raise ImportFailure(f"The methods have two attachments with the name {name!r}.")
+    check_attachments(found)
+    return found
+
+
+def check_attachments(attachments: Mapping[str, bytes]) -> None:
+    """Raises ImportFailure for too many or too large attachments, and for invalid names."""
+    if len(attachments) > MAX_ATTACHMENTS:
+        raise ImportFailure(
+            f"A file has at most {MAX_ATTACHMENTS} attachments, not {len(attachments)}."
+        )
+    for name in attachments:
+        if not 1 <= len(name.encode()) <= MAX_ATTACHMENT_NAME_BYTES:
+            raise ImportFailure(
+                f"The name of an attachment must have 1 to {MAX_ATTACHMENT_NAME_BYTES} bytes; "
+                f"{name!r} has {len(name.encode())}."
+            )
+    total = sum(map(len, attachments.values()))
+    if total > MAX_ATTACHMENT_BYTES:
+        raise ImportFailure(
+            f"Attachments may have at most {MAX_ATTACHMENT_BYTES} bytes in total, not {total}."
+        )
+
+
+# Limit per file, which the runtime checks too.
+MAX_METHODS = 64
+
+
+def check_methods(methods: Sequence[Graph]) -> None:
+    """Raises ImportFailure unless the graphs can be the methods of one file."""
+    names = [method.name for method in methods]
+    if len(methods) > MAX_METHODS:
+        raise ImportFailure(f"A file has at most {MAX_METHODS} methods, not {len(methods)}.")
+    for name in names if len(names) > 1 else ():
+        if not name or names.count(name) > 1:
+            raise ImportFailure(f"The method name {name!r} is used twice, or empty.")
+    found: dict[str, tuple[Graph, State]] = {}
+    for method in methods:
+        for state in method.states:
+            first, known = found.setdefault(state.tensor.name, (method, state))
+            if not _same(known, state):
+                raise ImportFailure(
+                    f"State {state.tensor.name!r} is {known.tensor} in method {first.name!r}, "
+                    f"and {state.tensor} with another type or initial value in {method.name!r}."
+                )
+
+
+def _same(a: State, b: State) -> bool:
+    if (a.tensor.dtype, a.tensor.shape) != (b.tensor.dtype, b.tensor.shape):
+        return False
+    if a.initial is None or b.initial is None:
+        return a.initial is b.initial
+    return a.initial is b.initial or np.array_equal(a.initial, b.initial)
+
+
+# Indexed by the dtype number in the file.
 DTYPES: tuple[DType, ...] = tuple(DType)
 STORAGES: tuple[Storage | None, ...] = (None, *Storage)
 
 
 def to_bytes(*methods: Graph) -> bytes:
-    """A whole .slg file, constants included. Several methods have names."""
+    """A complete .slg file, constants included. Several methods must have names."""
     header, section = _encode(methods, None)
     stream = io.BytesIO()
     stream.write(header)
@@ -37,11 +101,11 @@ def to_bytes(*methods: Graph) -> bytes:
 
 
 def save(graph: Graph | Sequence[Graph], path: Path, external_data: bool = False) -> None:
-    """Writes the file, and `<file name>.data` with the constants beside it if asked to.
+    """Writes the file and, with `external_data`, its constants to `<file name>.data` next to it.
 
-    `graph` is one, or several with names: the methods of the file.
-    Nothing half-written is ever seen under the final names. Both are written before either takes
-    its name; whoever meets one new and one old file can tell by the digest in both.
+    `graph` is one graph, or several with names: the methods of the file. Files are written under
+    temporary names and then renamed, so that no partial file is visible. A reader that finds one
+    new and one old file detects this by the digest in both.
     """
     data_path = path.with_name(path.name + ".data")
     methods = (graph,) if isinstance(graph, Graph) else tuple(graph)
@@ -78,7 +142,7 @@ def _encode(methods: Sequence[Graph], constants_file: str | None) -> tuple[bytes
 
 
 def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
-    """A method, without what all methods have in common."""
+    """A method, without the tables that all methods share."""
     tensors = graph.tensors()
     index = {tensor: i for i, tensor in enumerate(tensors)}
     sizes = _SizePool(graph.symbols)
@@ -96,7 +160,7 @@ def _graph(graph: Graph, pool: _ConstantPool) -> fb.GraphT:
 
 
 class _ConstantPool:
-    """Lays out the constant section; equal bytes are stored once."""
+    """Lays out the constant section. Equal bytes are stored once."""
 
     def __init__(self) -> None:
         self.entries: list[fb.ConstantT] = []
@@ -119,15 +183,15 @@ class _ConstantPool:
 
 
 class _SizePool:
-    """The expressions of a graph; equal ones are stored once."""
+    """The size expressions of a graph. Equal ones are stored once."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         self.entries: list[fb.SizeExprT] = []
-        self._places = {symbol.name: i for i, symbol in enumerate(symbols)}
+        self._indices = {symbol.name: i for i, symbol in enumerate(symbols)}
         self._seen: dict[SizeExpr, int] = {}
 
     def of(self, ints: Sequence[int]) -> list[int] | None:
-        """The field `sizes` beside ints."""
+        """The field `sizes` for symbolic ints."""
         if not any(isinstance(value, Varying) for value in ints):
             return None
         return [self._add(v.expr) if isinstance(v, Varying) else 0 for v in ints]
@@ -146,7 +210,7 @@ class _SizePool:
     def _term(self, factor: int, names: Sequence[str]) -> fb.SizeTermT:
         term = fb.SizeTermT()
         term.factor = factor
-        term.symbols = [self._places[name] for name in names]
+        term.symbols = [self._indices[name] for name in names]
         return term
 
 

@@ -14,28 +14,26 @@ from codegen.flatbuffer import MalformedBuffer, verify
 from codegen.graph_file import GRAPH_FIELDS, IDENTIFIER, VERSION
 from codegen.regular_file import open_regular
 from spirloom import schema_bindings as fb
-from spirloom.attachments import check_attachments
 from spirloom.constants_file import ALIGNMENT, DIGEST_BYTES, digest_of, section_of
 from spirloom.errors import ImportFailure
-from spirloom.graph_file import DTYPES, STORAGES
+from spirloom.graph_file import DTYPES, STORAGES, check_attachments, check_methods
 from spirloom.interval import Interval
 from spirloom.ir import ArgValue, Array, Graph, Node, State, Tensor, is_possible
-from spirloom.methods import check_methods
-from spirloom.varying.reader import SizeReader
+from spirloom.varying.size_fit import SizeReader
 
-# The bounds of a tensor that has none.
-_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+# The bounds of an unbounded tensor.
+_MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 
 def load(path: Path, check: bool = False) -> Graph:
-    """The graph of a file, of several methods the first; otherwise as load_methods()."""
+    """Reads the first method of a file. Otherwise as load_methods()."""
     return load_methods(path, check)[0]
 
 
 def load_methods(path: Path, check: bool = False) -> list[Graph]:
-    """The methods of a file; constants are mapped, not read. Raises ImportFailure.
+    """Reads the methods of a file. Constants are mapped, not read. Raises ImportFailure.
 
-    `check`: they are read, and must have the digest that the graph states.
+    With `check`, constants are read, and must have the digest that the graph states.
     """
     try:
         reader = _Reader(path, _map(path))
@@ -46,8 +44,8 @@ def load_methods(path: Path, check: bool = False) -> list[Graph]:
         raise ImportFailure(f"Cannot read {error.filename or path}: {error.strerror}.") from error
     except MalformedBuffer as error:
         raise ImportFailure(
-            f"{path} is damaged or no Spirloom graph: {error}. "
-            "Make it from the model: spirloom import MODEL.onnx -o MODEL.slg."
+            f"{path} is damaged or not a Spirloom graph: {error}. Import the model again: "
+            "spirloom import MODEL.onnx -o MODEL.slg."
         ) from error
 
 
@@ -75,7 +73,7 @@ class _Reader:
             raise MalformedBuffer(f"the identifier {IDENTIFIER.decode()} is missing")
         size: int = struct.unpack_from("<I", data)[0]
         if size > len(data) - 4:
-            raise MalformedBuffer(f"it has {len(data)} bytes, and says it has at least {size + 4}")
+            raise MalformedBuffer(f"it has {len(data)} bytes, and states at least {size + 4}")
         return size
 
     def _constant_section(self, data: Any, end: int) -> Array:
@@ -85,7 +83,7 @@ class _Reader:
             return np.frombuffer(data, dtype=np.uint8)[start:]
         if len(self._digest) != DIGEST_BYTES:
             raise MalformedBuffer(
-                f"it does not tell the digest of its constants, which are in the file {name!r}"
+                f"it does not state the digest of its constants, which are in the file {name!r}"
             )
         if name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
             raise MalformedBuffer(f"its constants file {name!r} is not a bare file name")
@@ -94,12 +92,12 @@ class _Reader:
         return section_of(file, content, self._path, self._digest)
 
     def check_constants(self) -> None:
-        """Reads all constants."""
+        """Reads all constants and checks their digest."""
         found = digest_of(self._constants)
         if found != self._digest:
             raise MalformedBuffer(
-                f"its constants have the digest {found.hex()}, and it says "
-                f"{self._digest.hex() or 'nothing about that'}"
+                f"its constants have the digest {found.hex()}, and it states "
+                f"{self._digest.hex() or 'none'}"
             )
 
     def graphs(self) -> list[Graph]:
@@ -163,10 +161,10 @@ class _Reader:
 
 
 def _bounds(what: str, entry: Any) -> Interval | None:
-    if (entry.least, entry.greatest) == (_LEAST, _GREATEST):
+    if (entry.least, entry.greatest) == (_MIN, _MAX):
         return None
     if entry.least > entry.greatest:
-        raise MalformedBuffer(f"{what} lies between {entry.least} and {entry.greatest}")
+        raise MalformedBuffer(f"{what} has the bounds {entry.least} and {entry.greatest}")
     return Interval(entry.least, entry.greatest)
 
 
@@ -222,24 +220,26 @@ def _check_order(graph: Graph) -> None:
     for index, node in enumerate(graph.nodes):
         for tensor in node.inputs():
             if tensor not in known:
-                raise MalformedBuffer(f"node {index} ({node.op}) reads {tensor.name!r} too early")
+                raise MalformedBuffer(
+                    f"node {index} ({node.op}) reads {tensor.name!r} before it is computed"
+                )
         for tensor in node.outputs:
             if tensor in known:
                 raise MalformedBuffer(f"node {index} ({node.op}) writes {tensor.name!r} again")
             known.add(tensor)
     for tensor in graph.results():
         if tensor not in known:
-            raise MalformedBuffer(f"nothing computes the result {tensor.name!r}")
+            raise MalformedBuffer(f"no node computes the result {tensor.name!r}")
 
 
 def _at(items: list[Any], index: int, what: str) -> Any:
     if not 0 <= index < len(items):
-        raise MalformedBuffer(f"{what} has index {index}, and there are {len(items)}")
+        raise MalformedBuffer(f"{what} has index {index}, but there are {len(items)}")
     return items[index]
 
 
 def _list(values: Any) -> list[int]:
-    """An absent vector is empty; NumPy's integers become Python's."""
+    """A vector as Python ints. An absent vector is empty."""
     return [] if values is None else [int(v) for v in values]
 
 

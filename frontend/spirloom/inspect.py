@@ -1,19 +1,101 @@
-"""Describes a graph: as text for people, and as JSON."""
+"""Describes a graph, and a buffer plan of its intermediate tensors, as text and as JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from spirloom.ir import Graph, Tensor
-from spirloom.memory_plan import MemoryPlan, plan_memory
 from spirloom.ops import OpLibrary
 from spirloom.sizes import Varying
-from spirloom.text import bytes_text, shown
+from spirloom.terminal import bytes_text, shown
+
+ALIGNMENT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The memory of one tensor, in use from node `first` to node `last`."""
+
+    tensor: Tensor
+    size: int
+    first: int
+    last: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Sizes in bytes. `naive` is the total without sharing memory."""
+
+    constants: int
+    inputs_outputs: int
+    naive: int
+    peak: int
+    views: int
+    blocks: tuple[Block, ...]
+
+
+def plan_memory(graph: Graph, library: OpLibrary) -> MemoryPlan:
+    """Places every intermediate tensor. Views share the memory of their source."""
+    roots = _roots(graph, library)
+    computed = {t for node in graph.nodes for t in node.outputs}
+    outside = set(graph.given()) | {roots.get(t, t) for t in graph.results()}
+    lifetimes: dict[Tensor, tuple[int, int]] = {}
+    for index, node in enumerate(graph.nodes):
+        for tensor in (*node.inputs(), *node.outputs):
+            root = roots.get(tensor, tensor)
+            if root in computed and root not in outside:
+                first, _ = lifetimes.get(root, (index, index))
+                lifetimes[root] = (first, index)
+    blocks = _place(lifetimes)
+    constants = {id(t.data): t.size for t in graph.tensors() if t.data is not None}
+    return MemoryPlan(
+        constants=sum(constants.values()),
+        inputs_outputs=sum(t.size for t in {*graph.inputs, *graph.outputs}),
+        naive=sum(b.size for b in blocks),
+        peak=max((b.offset + b.size for b in blocks), default=0),
+        views=len(roots),
+        blocks=tuple(blocks),
+    )
+
+
+def _roots(graph: Graph, library: OpLibrary) -> dict[Tensor, Tensor]:
+    """For each view, the tensor whose memory it shares."""
+    roots: dict[Tensor, Tensor] = {}
+    for node in graph.nodes:
+        source = library.view_source(node)
+        if source is not None:
+            roots[node.outputs[0]] = roots.get(source, source)
+    return roots
+
+
+def _place(lifetimes: dict[Tensor, tuple[int, int]]) -> list[Block]:
+    """Places the largest tensor first, each into the smallest gap among tensors alive at the same
+    time.
+    """
+    blocks: list[Block] = []
+    for tensor, (first, last) in sorted(lifetimes.items(), key=lambda item: -item[0].size):
+        size = -(-tensor.size // ALIGNMENT) * ALIGNMENT
+        alive = [b for b in blocks if b.first <= last and first <= b.last]
+        blocks.append(Block(tensor, size, first, last, _best_offset(alive, size)))
+    return blocks
+
+
+def _best_offset(alive: list[Block], size: int) -> int:
+    best: tuple[int, int] | None = None
+    end = 0
+    for block in sorted(alive, key=lambda b: b.offset):
+        gap = block.offset - end
+        if gap >= size and (best is None or gap < best[0]):
+            best = (gap, end)
+        end = max(end, block.offset + block.size)
+    return end if best is None else best[1]
 
 
 def describe(graph: Graph, library: OpLibrary) -> dict[str, Any]:
-    """The description as JSON values; sizes in bytes."""
+    """The description as JSON values. Sizes are in bytes."""
     plan = plan_memory(graph, library)
     ops = Counter(node.op for node in graph.nodes)
     constants = {id(t.data): t for t in graph.tensors() if t.data is not None}
@@ -50,7 +132,7 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 
 
 def to_text(graph: Graph, library: OpLibrary, nodes: bool = False) -> str:
-    """The description as lines of text; with `nodes`, one line for each node too."""
+    """The description as lines of text. With `nodes`, one line for each node too."""
     facts = describe(graph, library)
     lines = [f"method      {shown(graph.name)}"] if graph.name else []
     lines.append(f"producer    {shown(facts['producer'])}")
@@ -94,15 +176,15 @@ def _node_lines(graph: Graph, plan: MemoryPlan) -> list[str]:
     for index, node in enumerate(graph.nodes):
         operands = ", ".join(str(t) for t in node.inputs())
         results = ", ".join(f"{t} @ {offsets[t]}" if t in offsets else str(t) for t in node.outputs)
-        place = graph.source_of(node)
-        name = f"{node.name} at {place}" if place else node.name
+        location = graph.source_of(node)
+        name = f"{node.name} at {location}" if location else node.name
         line = f"{index:>3}  {node.op}  {operands} → {results}  ({name})"
         lines.append(shown(line))
     return lines
 
 
 def summary(graph: Graph) -> str:
-    """One line: how many nodes, parameters and bytes."""
+    """One line: the number of nodes, parameters and bytes."""
     constants = {id(t.data): t for t in graph.tensors() if t.data is not None}.values()
     elements = sum(t.size // t.dtype.numpy.itemsize for t in constants)
     size = bytes_text(sum(t.size for t in constants))

@@ -1,4 +1,4 @@
-"""Intervals of numbers, and what arithmetic makes of them."""
+"""Intervals of values, and interval arithmetic of the operators that all importers share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The numbers from low to high, both included; `whole`: only whole numbers among them."""
+    """The values from low to high, both included. `whole`: only integers."""
 
     low: float
     high: float
@@ -23,12 +23,12 @@ class Interval:
         return f"{self.low}..{self.high}"
 
     def within(self, other: Interval) -> bool:
-        """Whether the other interval has all of these numbers."""
+        """Whether the other interval contains all of these values."""
         fits = other.low <= self.low and self.high <= other.high
         return fits and (self.whole or not other.whole)
 
     def __or__(self, other: Interval) -> Interval:
-        """The least interval with the numbers of both."""
+        """The smallest interval that contains both."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return Interval(low, high, self.whole and other.whole)
 
@@ -49,11 +49,11 @@ class Interval:
         return Interval(least, max(abs(self.low), abs(self.high)), self.whole)
 
     def floored(self) -> Interval:
-        """Its numbers, rounded down."""
+        """Its values, rounded down."""
         return self if self.whole else Interval(_floor(self.low), _floor(self.high))
 
     def clamped(self, low: float = -inf, high: float = inf) -> Interval:
-        """Its numbers, those below and above brought to the limits."""
+        """Its values, clamped to the limits."""
         first, last = (min(max(end, low), high) for end in (self.low, self.high))
         return Interval(first, last, self.whole)
 
@@ -64,13 +64,13 @@ EVERYTHING = Interval(-inf, inf, whole=False)
 def corners(
     function: Callable[[float, float], float], a: Interval, b: Interval, whole: bool
 ) -> Interval:
-    """The image of a function of two numbers that is extreme at ends of intervals."""
+    """The image of a function of two values that is monotonic in each."""
     ends = [function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     return Interval(min(ends), max(ends), whole)
 
 
 def hull(intervals: Iterable[Interval]) -> Interval:
-    """The least interval with the numbers of all; at least one is given."""
+    """The smallest interval that contains all of them (at least one)."""
     first, *others = intervals
     for other in others:
         first = first | other
@@ -78,7 +78,7 @@ def hull(intervals: Iterable[Interval]) -> Interval:
 
 
 def of_array(values: npt.NDArray[Any]) -> Interval:
-    """The numbers of an array; one that is not finite makes it everything."""
+    """The range of an array's elements. Unbounded if an element is not finite."""
     if values.dtype.kind not in "biuf":
         return EVERYTHING
     if not values.size:
@@ -91,7 +91,7 @@ def of_array(values: npt.NDArray[Any]) -> Interval:
 
 
 def of_type(dtype: np.dtype[Any]) -> Interval:
-    """All numbers of a type."""
+    """All values of a dtype."""
     if dtype.kind == "b":
         return Interval(0, 1)
     if dtype.kind not in "iu":
@@ -101,9 +101,85 @@ def of_type(dtype: np.dtype[Any]) -> Interval:
 
 
 def _product(a: float, b: float) -> float:
-    """0 times infinity is 0, the limit that bounds what finite numbers give."""
+    """A product in which 0 · infinity is 0, the bound for finite factors."""
     return 0 if 0 in (a, b) else a * b
 
 
 def _floor(end: float) -> float:
     return floor(end) if isfinite(end) else end
+
+
+def cast_to_whole(x: Interval) -> Interval:
+    """Truncates to integers. Bounds are widened, as a device may round a value across an
+    integer.
+    """
+    return x if x.whole else Interval(x.floored().low, -(-x).floored().low)
+
+
+def quotient(a: Interval, b: Interval) -> Interval:
+    """Integer division that truncates toward zero. Its magnitude is at most that of the
+    dividend.
+    """
+    if not (a.whole and b.whole):
+        return EVERYTHING
+    if b.low < 1:
+        return a | -a
+    return corners(_toward_zero, a, b, whole=True)
+
+
+def _toward_zero(a: float, b: float) -> float:
+    """a / b for an integer b > 0, truncated."""
+    if not isfinite(a) or not isfinite(b):
+        return a
+    return -(-a // b) if a < 0 else a // b
+
+
+def rest(a: Interval, b: Interval, like_dividend: bool) -> Interval:
+    """The remainder of an integer division, with the sign of the divisor or of the dividend."""
+    if not (a.whole and b.whole):
+        return EVERYTHING
+    most = abs(b).high - 1
+    signed = a if like_dividend else b
+    return Interval(-most, most).clamped(min(signed.low, 0), max(signed.high, 0))
+
+
+def power(base: Interval, exponent: Interval) -> Interval:
+    """A power of small integers."""
+    small = abs(base).high < 1 << 31 and exponent.low >= 0 and exponent.high < 64
+    if not (base.whole and exponent.whole and small):
+        return EVERYTHING
+    high = max(abs(base).high, 1) ** exponent.high
+    return Interval(0 if base.low >= 0 else -high, high)
+
+
+def shifted(x: Interval, by: Interval, left: bool) -> Interval:
+    """A shift of unsigned values. A left shift that overflows the dtype shows in the bounds."""
+    if not by.within(Interval(0, 63)):
+        return EVERYTHING
+    factor = Interval(2 ** int(by.low), 2 ** int(by.high))
+    return x * factor if left else corners(_toward_zero, x, factor, whole=True)
+
+
+def sign(x: Interval) -> Interval:
+    """The sign: -1, 0 or 1."""
+    return x.clamped(-1, 1) if x.whole else Interval(-1, 1)
+
+
+def rounded(x: Interval) -> Interval:
+    """Rounded to integers in either direction."""
+    return Interval(x.floored().low, -(-x).floored().low)
+
+
+def greatest(*x: Interval) -> Interval:
+    """The maximum of values."""
+    return Interval(max(i.low for i in x), max(i.high for i in x), all(i.whole for i in x))
+
+
+def least(*x: Interval) -> Interval:
+    """The minimum of values."""
+    return Interval(min(i.low for i in x), min(i.high for i in x), all(i.whole for i in x))
+
+
+def below(size: int) -> Interval:
+    """The valid indices of a dimension."""
+    return Interval(0, max(size - 1, 0))

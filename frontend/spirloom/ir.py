@@ -1,8 +1,8 @@
-"""A graph in memory: what importers build, passes rewrite and graph_file stores.
+"""A graph in memory: importers build it, passes rewrite it, and graph_file stores it.
 
-Tensors and nodes are compared by identity. A tensor is produced by at most one node; one with
-`data` is a constant. Nodes stand in topological order. A graph with symbols is that of their
-greatest sizes; ints of its shapes and arguments that vary are `Varying`.
+Tensors and nodes are compared by identity. A tensor is produced by at most one node. A tensor with
+`data` is a constant. Nodes are in topological order. A graph with symbols has the shapes of its
+maximum sizes. Symbolic ints of shapes and arguments are `Varying`.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-# Of a tensor, in the graph file.
+# Elements of a tensor in a graph file.
 MAX_ELEMENTS = 1 << 48
 
 
 @dataclass(slots=True, eq=False)
 class Tensor:
-    """A value of a graph. `name` is a hint except for inputs and outputs.
+    """A value of a graph. `name` is a hint, except for inputs and outputs.
 
-    `storage` is where it asks to live; None leaves that to the runtime. `bounds` are those of an
-    input's numbers that the graph relies on; None where it takes all that the type holds.
+    `storage` is the requested storage (None: chosen by the runtime). `bounds` are the bounds of an
+    input's elements that the graph relies on (None: the full range of the dtype).
     """
 
     name: str
@@ -63,7 +63,7 @@ class Tensor:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
-# Ints are a tuple of int, a tensor list is a non-empty tuple of Tensor.
+# Ints are a tuple of int. A tensor list is a non-empty tuple of Tensor.
 ArgValue = Tensor | tuple[Tensor, ...] | int | float | bool | tuple[int, ...] | str | None
 
 
@@ -77,7 +77,7 @@ class Node:
     name: str = ""
 
     def inputs(self) -> Iterator[Tensor]:
-        """The tensors read, in argument order, repeats included."""
+        """The tensors read, in argument order, with repetitions."""
         for arg in self.args:
             if isinstance(arg, Tensor):
                 yield arg
@@ -85,7 +85,7 @@ class Node:
                 yield from (item for item in arg if isinstance(item, Tensor))
 
     def replace_inputs(self, mapping: dict[Tensor, Tensor]) -> None:
-        """Reads `mapping[t]` wherever it read t."""
+        """Replaces each use of t with `mapping[t]`."""
         self.args = tuple(_replaced(arg, mapping) for arg in self.args)
 
 
@@ -99,10 +99,11 @@ def _replaced(arg: ArgValue, mapping: dict[Tensor, Tensor]) -> ArgValue:
 
 @dataclass(slots=True, eq=False)
 class State:
-    """A tensor that outlives runs: one begins with what `update` was when the last one ended.
+    """A tensor that persists between runs: each run starts with the value that `update` had at the
+    end of the previous one.
 
-    `tensor`, which no node makes, bears the state's name; `update` has its type, and is `tensor`
-    itself where runs leave the state alone. `initial` None: zeros.
+    No node computes `tensor`, which has the state's name. `update` has the same type, and is
+    `tensor` itself if runs do not change the state. `initial` None: zeros.
     """
 
     tensor: Tensor
@@ -114,9 +115,9 @@ class State:
 class Graph:
     """A network: its inputs and outputs, and its nodes in topological order.
 
-    `sources` has the lines of the source model's code by the names of nodes, as far as it is known.
-    `name` is the method's, where the graph is one of several of a file. `attachments` are what goes
-    with the network unread, by name, such as a tokenizer: those of a file are on its first graph.
+    `sources` maps node names to source lines of the model, where known. `name` is the method's name
+    in a file with several. `attachments` are named bytes that the runtime does not interpret, such
+    as a tokenizer. The attachments of a file are on its first graph.
     """
 
     inputs: list[Tensor] = field(default_factory=list)
@@ -130,20 +131,22 @@ class Graph:
     attachments: dict[str, bytes] = field(default_factory=dict)
 
     def given(self) -> list[Tensor]:
-        """What a run begins with: inputs, then states."""
+        """The values at the start of a run: inputs, then states."""
         return [*self.inputs, *(state.tensor for state in self.states)]
 
     def results(self) -> list[Tensor]:
-        """What is of use after a run: outputs, then the states' updates."""
+        """The values that are used after a run: outputs, then the states' updates."""
         return [*self.outputs, *(state.update for state in self.states)]
 
     def source_of(self, node: Node) -> str:
-        """Where in the source model's code a node comes from, or the first that it was fused of."""
+        """The source line of a node, or of the first node that it was fused from."""
         first = node.name.partition(" + ")[0]
         return self.sources.get(node.name, self.sources.get(first, ""))
 
     def tensors(self) -> list[Tensor]:
-        """Every tensor once: inputs and states, then each node's in order, then results."""
+        """Every tensor once: inputs and states, then the tensors of each node in order, then
+        results.
+        """
         seen: dict[Tensor, None] = dict.fromkeys(self.given())
         for node in self.nodes:
             seen.update(dict.fromkeys(node.inputs()))
@@ -160,19 +163,21 @@ class Graph:
         return result
 
     def producers(self) -> dict[Tensor, Node]:
-        """The node that writes each computed tensor."""
+        """The node that computes each tensor."""
         return {tensor: node for node in self.nodes for tensor in node.outputs}
 
 
 def is_possible(shape: Sequence[int]) -> bool:
-    """Whether a graph file may hold a tensor of this shape; a zero does not excuse large sizes."""
+    """Whether a graph file may contain a tensor of this shape. The limit also applies to shapes
+    with a zero.
+    """
     small = prod(d or 1 for d in shape) <= MAX_ELEMENTS
     return small and len(shape) <= MAX_RANK and min(shape, default=0) >= 0
 
 
 def constant(name: str, values: Array) -> Tensor:
-    """A constant tensor of an array whose type Spirloom has."""
+    """A constant tensor of an array of a supported dtype."""
     dtype = DType.of(values.dtype)
-    assert dtype is not None, f"no DType for {values.dtype}"
+    assert dtype is not None, f"there is no DType for {values.dtype}"
     data = np.ascontiguousarray(values, dtype=dtype.numpy).reshape(values.shape)
     return Tensor(name, dtype, tuple(values.shape), data)

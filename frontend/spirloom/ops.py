@@ -1,4 +1,4 @@
-"""The operators there are, as the op specs tell it: argument order, shapes, kernels."""
+"""The available operators, as the op specs define them: argument order, shapes, kernels."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ import numpy as np
 from codegen import EvalError, Op, SpecError, TensorType, load_library, stored
 from codegen.library import ROOT
 from codegen.spec import Arg, ForeignName
-from spirloom.bounds.wide import narrow_type
 from spirloom.errors import ImportFailure
 from spirloom.ir import ArgValue, Array, DType, Node, Storage, Tensor
+from spirloom.value_bounds import narrow_type
 
-STORED = ROOT / "ops.pickle"  # Spirloom's own operators, in a package: cmake/make_package.py
+STORED = ROOT / "ops.pickle"  # The built-in operators in a wheel (cmake/make_package.py)
 
-# The templates of operators that map element to element.
+# The templates of elementwise operators.
 _ELEMENTWISE = ("unary.glsl.j2", "binary.glsl.j2")
-# That of those that only move elements, and what their specs call it (see the template).
+# The template of operators that only move elements, and the names of its spec parameters.
 _MOVING, _SPLIT, _STEPS, _BEGIN = "strided.glsl.j2", "split", "steps", "begin"
 
 
 class OpError(Exception):
-    """A call that no operator can compute; the message says why."""
+    """A call that no operator supports. The message gives the reason."""
 
 
 OWN_SPECS, OWN_TEMPLATES = (ROOT / "op_specs",), (ROOT / "templates" / "glsl",)
 
 
 class OpLibrary:
-    """The operators of some folders of specs; Spirloom's own by default."""
+    """The operators of spec directories. By default the built-in ones."""
 
     def __init__(
         self, spec_dirs: Sequence[Path] = OWN_SPECS, template_dirs: Sequence[Path] = OWN_TEMPLATES
@@ -48,22 +48,22 @@ class OpLibrary:
 
     @classmethod
     def with_dirs(cls, folders: Sequence[Path]) -> OpLibrary:
-        """Spirloom's own operators, those of further folders of specs, and those of installed
-        packages, which name theirs by an entry point of the group `spirloom.specs`.
+        """The built-in operators, those of further spec directories, and those of installed
+        packages, which name their directories by an entry point of the group `spirloom.specs`.
 
-        Templates of a folder lie in it, or in `glsl/` or `templates/` beside it or below it.
+        Templates are searched in the directory, and in `glsl/` or `templates/` below or next to it.
         """
         folders = [*folders, *_installed()]
         templates = [
-            place
+            position
             for folder in folders
-            for place in (folder, *(base / name for base in (folder, folder.parent)
+            for position in (folder, *(base / name for base in (folder, folder.parent)
                                     for name in ("glsl", "templates", "templates/glsl")))
-            if place.is_dir() and any(place.glob("*.j2"))
+            if position.is_dir() and any(position.glob("*.j2"))
         ]  # fmt: skip
         for folder in folders:
             if not folder.is_dir():
-                raise ImportFailure(f"There is no folder of specs {folder}.")
+                raise ImportFailure(f"There is no spec directory {folder}.")
         if not folders:
             return own_library()
         return cls([*OWN_SPECS, *folders], [*OWN_TEMPLATES, *templates])
@@ -77,11 +77,13 @@ class OpLibrary:
         return op in self._ops
 
     def serving(self, name: str) -> str | None:
-        """The operator that computes calls of this name: its own, or one that its spec adds."""
+        """The operator for calls of this name: the operator itself, or one whose spec lists the
+        name.
+        """
         return self._serving.get(name)
 
     def foreign(self, name: str) -> list[tuple[str, ForeignName]]:
-        """What specs say of a name of ExecuTorch's delegates, each with its operator."""
+        """Specs that state a name of ExecuTorch's delegates, each with its operator."""
         return [(op.name, f) for op in self._ops.values() for f in op.foreign if f.name == name]
 
     def is_view(self, op: str) -> bool:
@@ -89,7 +91,9 @@ class OpLibrary:
         return self._spec(op).view_of is not None
 
     def is_elementwise(self, op: str) -> bool:
-        """Whether an element of the output depends on those at its place alone, by broadcasting."""
+        """Whether each element of the output depends only on the elements at its index (with
+        broadcasting).
+        """
         kernels = self._ops[op].kernels if op in self._ops else ()
         return bool(kernels) and all(k.template in _ELEMENTWISE for k in kernels)
 
@@ -111,11 +115,12 @@ class OpLibrary:
         return [output.name for output in self._spec(op).outputs]
 
     def compute(self, op: str, args: Mapping[str, object]) -> list[Array]:
-        """What an operator gives for arrays, by its reference: floats as float64, ints as int64.
+        """The results of an operator for arrays, by its reference: floats as float64, ints as
+        int64.
 
-        `args` are by name, arrays for tensors. OpError if the call is not valid.
+        `args` are by name, with arrays for tensors. Raises OpError if the call is invalid.
         """
-        values = {name: _wide(value) for name, value in args.items()}
+        values = {name: _reference_argument(value) for name, value in args.items()}
         types = {name: argument_type(value) for name, value in args.items()}
         spec = self._spec(op)
         try:
@@ -130,7 +135,7 @@ class OpLibrary:
             raise OpError(f"{op} cannot be computed at import: {error}") from error
 
     def arg(self, node: Node, name: str) -> ArgValue:
-        """The argument of that name of a node."""
+        """The argument of a node with that name."""
         return node.args[self.arg_names(node.op).index(name)]
 
     def has_arg(self, op: str, name: str) -> bool:
@@ -138,17 +143,17 @@ class OpLibrary:
         return self.has(op) and name in self.arg_names(op)
 
     def is_plain(self, node: Node) -> bool:
-        """Whether every argument of a node that has a default has it."""
+        """Whether every argument of a node that has a default has that value."""
         given = zip(self._spec(node.op).args, node.args, strict=True)
         return all(arg.default is None or value == arg.default for arg, value in given)
 
     def with_args(self, node: Node, **changes: ArgValue) -> tuple[ArgValue, ...]:
-        """A node's arguments, some changed."""
+        """The arguments of a node, some of them replaced."""
         names = self.arg_names(node.op)
         return tuple(changes.get(n, v) for n, v in zip(names, node.args, strict=True))
 
     def complete(self, op: str, args: Mapping[str, object]) -> tuple[ArgValue, ...]:
-        """Arguments in schema order, defaults filled in, values in the schema's types."""
+        """Arguments in schema order, with defaults, and values converted to the schema's types."""
         spec = self._spec(op)
         try:
             typed = spec.complete({name: argument_type(value) for name, value in args.items()})
@@ -157,7 +162,9 @@ class OpLibrary:
         return tuple(_restored(args.get(name), value) for name, value in typed.items())
 
     def infer(self, op: str, args: Sequence[ArgValue]) -> list[tuple[tuple[int, ...], DType]]:
-        """Shape and dtype of each output; OpError if the call is not valid, or has no kernel."""
+        """Shape and dtype of each output. Raises OpError if the call is invalid or has no
+        kernel.
+        """
         spec = self._spec(op)
         values = {
             arg.name: argument_type(value) for arg, value in zip(spec.args, args, strict=True)
@@ -173,7 +180,7 @@ class OpLibrary:
         return [(tuple(o.shape), o.dtype) for o in outputs]
 
     def takes(self, op: str, args: Sequence[ArgValue]) -> bool:
-        """Whether the op's checks allow these args."""
+        """Whether the checks of the op allow these args."""
         try:
             self.infer(op, args)
         except OpError:
@@ -183,10 +190,10 @@ class OpLibrary:
     def movement(
         self, op: str, args: Sequence[ArgValue]
     ) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
-        """(sizes, steps, begin) of a valid call that only moves elements: the result's, with
-        coordinates p in the sizes, is the source's at begin + sum(p[d] * steps[d]).
+        """(sizes, steps, begin) of a valid call that only moves elements: the result element with
+        coordinates p is the source element at begin + sum(p[d] * steps[d]).
 
-        None for other operators; the source is the first argument.
+        None for other operators. The source is the first argument.
         """
         spec = self._ops.get(op)
         if spec is None or all(kernel.template != _MOVING for kernel in spec.kernels):
@@ -197,7 +204,7 @@ class OpLibrary:
         return cast("tuple[tuple[int, ...], tuple[int, ...], int]", tuple(found))
 
     def params(self, op: str) -> Mapping[str, object]:
-        """What the spec passes to the template of an operator's first kernel."""
+        """The parameters that the spec passes to the template of an operator's first kernel."""
         return self._spec(op).kernels[0].params
 
     def view_source(self, node: Node) -> Tensor | None:
@@ -208,13 +215,13 @@ class OpLibrary:
 
 
 def _installed() -> list[Path]:
-    """The folders of specs that packages of this Python have: a path each, as a text or a Path."""
+    """The spec directories of installed packages. An entry point holds a path as str or Path."""
     return [Path(str(point.load())) for point in entry_points(group="spirloom.specs")]
 
 
 @cache
 def own_library() -> OpLibrary:
-    """Spirloom's own operators, read once in a process: nothing changes a library."""
+    """The built-in operators, read once per process. A library is immutable."""
     return OpLibrary()
 
 
@@ -226,7 +233,7 @@ def _loaded(spec_dirs: Sequence[Path], template_dirs: Sequence[Path]) -> Mapping
 
 
 def argument_type(value: object) -> object:
-    """An argument as shape rules see it: a tensor's shape and dtype."""
+    """An argument for shape inference: the shape and dtype of a tensor."""
     if isinstance(value, Tensor):
         return TensorType(value.shape, value.dtype)
     if isinstance(value, np.ndarray):
@@ -236,18 +243,18 @@ def argument_type(value: object) -> object:
     return value
 
 
-def _wide(value: object) -> object:
-    """An argument as references take it."""
+def _reference_argument(value: object) -> object:
+    """An argument for references."""
     if isinstance(value, np.ndarray):
         kinds = {"f": np.float64, "b": np.bool_}
         return value.astype(kinds.get(value.dtype.kind, np.int64), copy=False)
     if isinstance(value, tuple) and any(isinstance(item, np.ndarray) for item in value):
-        return [_wide(item) for item in value]
+        return [_reference_argument(item) for item in value]
     return value
 
 
 def _restored(given: object, typed: object) -> ArgValue:
-    """A completed argument, with the tensors it was made of."""
+    """A completed argument, with its original tensors."""
     if isinstance(given, Tensor):
         return given
     if isinstance(given, Sequence) and given and isinstance(given[0], Tensor):

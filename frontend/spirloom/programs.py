@@ -1,4 +1,4 @@
-"""spirloom-run, as it comes with the package, or as a build of the repository made it."""
+"""Locates and runs spirloom-run, of the wheel or of a build of the repository."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spirloom.errors import ImportFailure
-from spirloom.runtime.files import PACKAGE, find
+from spirloom.runtime.native import PACKAGE, find
 
 
 def find_run() -> tuple[Path, list[str]]:
-    """spirloom-run, and the arguments that name its kernels: those of the wheel lie beside it."""
+    """The path of spirloom-run, and the arguments that name its kernels, which a wheel stores next
+    to it.
+    """
     packaged = PACKAGE / "_native/spirloom-run"
     if packaged.exists():
         return packaged, ["--library", str(packaged.parent / "shaders_all.slpack")]
@@ -21,19 +23,20 @@ def find_run() -> tuple[Path, list[str]]:
     for program in (folder / "bin/spirloom-run" for folder in above[:4]):
         if program.exists():
             return program, []
-    raise ImportFailure("There is no spirloom-run; it is built by `./dev build`.")
+    raise ImportFailure("spirloom-run was not found. Build it with `./dev build`.")
 
 
 def run_arguments(given: Sequence[str]) -> list[str]:
     """The command line of spirloom-run with these arguments."""
     program, kernels = find_run()
     if kernels and "--no-builtin" not in given:
-        return [str(program), *given, "--no-builtin", *kernels]  # --library takes what follows it
+        # --library accepts all following arguments
+        return [str(program), *given, "--no-builtin", *kernels]
     return [str(program), *given]
 
 
 def run() -> None:
-    """Becomes spirloom-run, with this process's arguments."""
+    """Replaces this process with spirloom-run, with the same arguments."""
     try:
         command = run_arguments(sys.argv[1:])
     except ImportFailure as error:

@@ -1,6 +1,6 @@
-"""The generator's command line, `python3 -m codegen`, with models to select by that are imported.
+"""The command line of `python3 -m codegen`, extended to select operators by models that it imports.
 
-Configuring a build runs it, before any virtual environment is there.
+It runs when a build is configured, before a virtual environment exists.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from codegen.select.imported_model import ModelError
 
 
 def read_model_calls(path: Path) -> list[Call]:
-    """The calls of the graph that `spirloom import MODEL` writes without options; of a program of
-    ExecuTorch also those of the delegate."""
+    """The calls of the graph that `spirloom import MODEL` writes without options. For an ExecuTorch
+    program, also the calls of its delegate.
+    """
     try:
-        from spirloom.calls import import_calls, program_calls
         from spirloom.errors import ImportFailure
+        from spirloom.operator_calls import import_calls, program_calls
     except ModuleNotFoundError as error:
         raise ModelError(
-            f"importing it needs the Python module '{error.name}', which {sys.executable} lacks. "
-            "Install it (apt-get install python3-onnx python3-numpy python3-flatbuffers), or name "
-            "the graph file that `spirloom import` makes of the model."
+            f"importing it requires the Python module '{error.name}', which {sys.executable} "
+            "does not have. Install it (apt-get install python3-onnx python3-numpy "
+            "python3-flatbuffers), or specify the graph file that `spirloom import` writes for "
+            "the model."
         ) from None
     try:
         return (import_calls if path.suffix == ".onnx" else program_calls)(path)
     except ImportFailure as error:
         raise ModelError(
-            f"{str(error).removeprefix(f'{path}: ')}\n"
-            "An import that needs options is made with `spirloom import`; name its graph file."
+            f"{str(error).removeprefix(f'{path}: ')}\nA model that requires import options must "
+            "be imported with `spirloom import`. Specify its graph file."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Sizes that are chosen when a graph runs, and the ints that follow from them."""
+"""Symbolic sizes that are chosen when a graph runs, and the ints that depend on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A size between bounds, both included."""
+    """A symbolic size with inclusive bounds."""
 
     name: str
     least: int
@@ -20,7 +20,7 @@ class Symbol:
         return f"{self.name} {self.least}..{self.greatest}"
 
 
-# A factor and the names of symbols it is multiplied with, which may repeat.
+# A factor and the symbols that it is multiplied with. A symbol may repeat.
 Term = tuple[int, tuple[str, ...]]
 
 
@@ -32,7 +32,7 @@ class SizeExpr:
     divisor: int = 1
 
     def value(self, sizes: Mapping[str, int]) -> int:
-        """What it is for these sizes of the symbols."""
+        """The value at these sizes of the symbols."""
         total = sum(factor * prod(sizes[name] for name in names) for factor, names in self.terms)
         return total // self.divisor
 
@@ -47,9 +47,10 @@ def _term_text(term: Term) -> str:
 
 
 class Varying(int):
-    """An int of a graph that varies: its value at the greatest sizes, and what it is at others.
+    """A symbolic int of a graph: its value at the maximum sizes, and its expression.
 
-    Without an expression it is a dimension of a computed tensor that only shape inference tells.
+    Without an expression, it is a dimension of a computed tensor that only shape inference
+    determines.
     """
 
     expr: SizeExpr | None
@@ -64,12 +65,12 @@ class Varying(int):
 
 
 def inferred_size(value: int) -> bool:
-    """Whether only shape inference tells what the dimension is."""
+    """Whether only shape inference determines the dimension."""
     return isinstance(value, Varying) and value.expr is None
 
 
 def at(value: int, sizes: Mapping[str, int]) -> int:
-    """An int of a graph for these sizes of the symbols."""
+    """An int of a graph at these sizes of the symbols."""
     if not isinstance(value, Varying):
         return value
     assert value.expr is not None, "the size is inferred"

@@ -77,8 +77,8 @@ struct Call {
 };
 
 // Collects the first error and offers the expression language's operations and functions. Their
-// meaning is defined by codegen/expr (Python), which the same tests run against; docs/op-specs.md
-// lists them.
+// meaning is defined by codegen/expr (Python), which the same tests run against;
+// docs/reference/spec-language.md lists them.
 class Eval {
  public:
   bool ok() const { return error_.empty(); }

@@ -1,4 +1,4 @@
-// Formulas: the expressions of specs (docs/op-specs.md) as bytes, written by
+// Formulas: the expressions of specs (docs/reference/spec-language.md) as bytes, written by
 // codegen/expr/encode.py. A node is an opcode and what belongs to it; operands follow in order.
 #ifndef SPIRLOOM_RUNTIME_OPS_FORMULA_H_
 #define SPIRLOOM_RUNTIME_OPS_FORMULA_H_

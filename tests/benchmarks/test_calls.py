@@ -1,4 +1,4 @@
-"""The calls that are timed: all templates have some, and they are what their tables say."""
+"""The benchmarked calls: every template has one, and the work per call is counted correctly."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def test_every_template_is_timed(ops: Library, calls: list[Call]) -> None:
             for kernel in op.kernels}  # fmt: skip
     timed = {call.family for call in calls}
     missing = sorted(used - timed - set(NOT_TIMED))
-    assert not missing, f"add a call for each of them to benchmarks/kernels.yaml: {missing}"
+    assert not missing, f"templates without a call in benchmarks/kernels.yaml: {missing}"
     assert not timed & set(NOT_TIMED)
 
 
-def test_calls_have_names_of_their_own(calls: list[Call]) -> None:
+def test_call_ids_are_unique(calls: list[Call]) -> None:
     assert len({call.id for call in calls}) == len(calls)
 
 
@@ -49,7 +49,7 @@ def test_calls_have_names_of_their_own(calls: list[Call]) -> None:
         ("unary:\n  - {op: aten.relu, call: {x: [4]}, size: 3}\n", "Key 'size' is unknown"),
     ],
 )
-def test_a_wrong_row_is_reported(ops: Library, tmp_path: Path, table: str, message: str) -> None:
+def test_an_invalid_row_is_reported(ops: Library, tmp_path: Path, table: str, message: str) -> None:
     path = tmp_path / "calls.yaml"
     path.write_text(table, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
@@ -83,7 +83,7 @@ def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count
                 "conv2d_transposed", "conv_transposed_nd", "attention", "unary", "conv2d_subgroup",
                 "conv2d_depthwise", "multiply_add")  # fmt: skip
     found = set()
-    for family in families:  # whichever template computes it
+    for family in families:  # the template that supports the call
         path = tmp_path / "calls.yaml"
         path.write_text(f"{family}:\n  - {row}\n", encoding="utf-8")
         try:
@@ -93,7 +93,7 @@ def test_multiply_adds_are_counted(ops: Library, tmp_path: Path, row: str, count
     assert found == {count}
 
 
-def test_bytes_are_of_operands_and_results(calls: list[Call]) -> None:
+def test_bytes_count_operands_and_results(calls: list[Call]) -> None:
     by_id = {call.id: call for call in calls}
     assert by_id["relu_f32_buffer/1x64x112x112"].bytes == 2 * 4 * 64 * 112 * 112
     load = by_id["load_f32_buffer/4096_rounds64_count65536"]

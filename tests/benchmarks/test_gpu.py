@@ -1,4 +1,4 @@
-"""The bundle runs where nothing else of the repository is, and its results become a page."""
+"""The GPU bundle runs outside the repository, and its results become a page."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from benchmarks.gpu.calls import calls_of, write_pack
 from benchmarks.gpu.language import LLAMA_1B, LanguageModel
 from benchmarks.gpu.networks import Network
 from benchmarks.gpu.page import files, read_results, share
-from benchmarks.gpu.weights import made_up
+from benchmarks.gpu.weights import with_synthetic_weights
 from codegen import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
 OPS = OpLibrary()
 BUILD = Path(os.environ.get("SPIRLOOM_BUILD", ROOT / "build" / "release"))
 TABLE = """\
-products:
+gemm:
   - {op: aten.mm, call: {a: [16, 32], b: [32, 16]}}
-rows:
+gemv:
   - {op: aten.linear, call: {x: [1, 64], weight: [64, 64], bias: null}, dtypes: [f32]}
   - op: spirloom.linear_q4
     call: {x: [1, 64], weight: [128, 32], scales: [2, 128], group: 32, bias: null, zeros: null}
@@ -60,7 +60,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What bench.py writes, run by Python alone."""
+    """The results of bench.py, run in isolated Python."""
     folder = tmp_path_factory.mktemp("bundle") / "bundle"
     networks = [Network("squeezenet1_1", 1, ("f32",))]
     make_bundle(BUILD, folder, networks, table, [LanguageModel("tiny", TINY)])
@@ -72,20 +72,20 @@ def results(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     assert done.returncode == 0, done.stderr
     before: dict[str, Any] = json.loads(out.read_text())
     done = subprocess.run(
-        [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "tuned,ceilings"],
+        [sys.executable, "-I", folder / "bench.py", "--out", out, "--parts", "tuned,peaks"],
         capture_output=True, text=True, check=False, cwd="/",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(out.read_text())
     assert "tuned" not in before
-    anew = {key: found[key] for key in ("date", "ceilings", "tuned")}
-    assert found == before | anew
+    updated = {key: found[key] for key in ("date", "peaks", "tuned")}
+    assert found == before | updated
     check_another_bundle(folder, found)
     return found
 
 
 def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
-    """Of its figures the device's stay, and PyTorch's of the calls that are the same."""
+    """From the file of another bundle, only peaks and PyTorch's unchanged calls are kept."""
     out = folder / "another.json"
     first, *others = found["calls"]
     theirs: dict[str, Any] = {
@@ -99,15 +99,15 @@ def check_another_bundle(folder: Path, found: dict[str, Any]) -> None:
         capture_output=True, check=True, cwd="/",
     )  # fmt: skip
     now = json.loads(out.read_text())
-    assert now.keys() == {"bundle", "date", "times", "calls", "call_times", "ceilings", "torch"}
-    assert now["ceilings"] == found["ceilings"]
+    assert now.keys() == {"bundle", "date", "times", "calls", "call_times", "peaks", "torch"}
+    assert now["peaks"] == found["peaks"]
     assert now["torch"] == {**theirs, "calls": {call["id"]: 1e-6 for call in others}}
 
 
-def test_the_committed_table_is_of_operators_that_exist(tmp_path: Path) -> None:
+def test_the_committed_table_is_valid(tmp_path: Path) -> None:
     calls = write_pack(tmp_path / "calls.slcases")
     assert len({call.id for call in calls}) == len(calls) > 50
-    assert (tmp_path / "calls.slcases").stat().st_size < 1 << 20, "weights lie in the pack"
+    assert (tmp_path / "calls.slcases").stat().st_size < 1 << 20, "the pack contains weights"
 
 
 def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
@@ -119,30 +119,33 @@ def test_every_call_and_network_is_timed(results: dict[str, Any]) -> None:
     assert ["linear" in kernels for kernels in linear] == [True, True]
     assert not any(
         "noise" in kernels or "quantize" in kernels for kernels in linear
-    ), "weights are made when the model is loaded"
+    ), "weights are generated at load time"
     gpu = results["network_gpu_times"]["squeezenet1_1-1-f32"]
     assert gpu["dispatches"] > 20
     assert gpu["seconds"] > 0
 
 
-def test_tuned_networks_are_timed_beside_the_rules(results: dict[str, Any], tmp_path: Path) -> None:
+def test_tuned_networks_are_timed(results: dict[str, Any], tmp_path: Path) -> None:
     for key in ("network_times", "network_gpu_times"):
         assert results["tuned"][key].keys() == results[key].keys()
         assert results["tuned"][key]["squeezenet1_1-1-f32"]["seconds"] > 0
     (tmp_path / "gpu-a.json").write_text(json.dumps(results))
-    text = files(read_results(tmp_path))["docs/gpus.md"]
-    assert "### Tuned networks" in text
+    text = files(read_results(tmp_path))["docs/performance/gpus.md"]
+    assert "### Networks with autotuned kernels" in text
     untuned = {key: value for key, value in results.items() if key != "tuned"}
     (tmp_path / "gpu-a.json").write_text(json.dumps(untuned))
-    assert "### Tuned networks" not in files(read_results(tmp_path))["docs/gpus.md"]
+    assert (
+        "### Networks with autotuned kernels"
+        not in files(read_results(tmp_path))["docs/performance/gpus.md"]
+    )
 
 
-def test_a_page_says_what_it_lacks(results: dict[str, Any], tmp_path: Path) -> None:
+def test_missing_parts_are_reported(results: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "gpu-a.json"
     path.write_text(json.dumps({k: v for k, v in results.items() if k != "torch"}))
-    assert "no PyTorch: not measured" in files(read_results(tmp_path))["docs/gpus.md"]
+    assert "no PyTorch: not measured" in files(read_results(tmp_path))["docs/performance/gpus.md"]
     path.write_text(json.dumps({k: v for k, v in results.items() if k != "call_times"}))
-    with pytest.raises(BenchmarkFailed, match="has no call_times: .* --parts calls adds them"):
+    with pytest.raises(BenchmarkFailed, match=r"has no call_times; add it with .* --parts calls"):
         read_results(tmp_path)
 
 
@@ -154,15 +157,15 @@ def test_language_models_are_timed(results: dict[str, Any]) -> None:
         assert rates["dispatches"] > 5
 
 
-def test_without_cuda_it_says_so(results: dict[str, Any]) -> None:
+def test_missing_cuda_is_reported(results: dict[str, Any]) -> None:
     assert results["torch"]["missing"]
 
 
 def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "gpu-a.json").write_text(json.dumps(results))
     made = files(read_results(tmp_path))
-    text = made["docs/gpus.md"]
-    for words in (
+    text = made["docs/performance/gpus.md"]
+    for expected in (
         "mm 16x32 32x16 f16",
         "permute 8x16",
         "linear_q4 1x64 128x32",
@@ -171,45 +174,47 @@ def test_a_page_has_every_call(results: dict[str, Any], tmp_path: Path) -> None:
         "| tiny | bf16 |",
         "no PyTorch",
     ):
-        assert words in text, text
-    assert "<svg" in made["docs/gpus-a.svg"]
+        assert expected in text, text
+    assert "<svg" in made["docs/performance/gpus-a.svg"]
 
 
-def test_peers_stand_beside(results: dict[str, Any], tmp_path: Path) -> None:
+def test_peers_are_compared(results: dict[str, Any], tmp_path: Path) -> None:
     calls = {
         call["id"]: 2 * results["call_times"][call["id"]]["seconds"] for call in results["calls"]
     }
     with_peer = {**results, "torch": {"version": "2", "calls": calls, "networks": {}}}
     (tmp_path / "gpu-a.json").write_text(json.dumps(with_peer))
-    assert files(read_results(tmp_path))["docs/gpus.md"].count("| 2.00× |") == len(calls)
+    assert files(read_results(tmp_path))["docs/performance/gpus.md"].count("| 2.00× |") == len(
+        calls
+    )
 
 
-def test_a_row_is_measured_by_its_bytes() -> None:
-    ceilings = {"multiply_add": 200.0, "copy": 1000.0}
-    call = {"group": "rows", "multiply_adds": 50, "bytes": 500}
-    assert share(call, 1.0, ceilings) == 0.5
-    assert share({**call, "group": "products"}, 1.0, ceilings) == 0.5
-    assert share({**call, "multiply_adds": 0}, 2.0, ceilings) == 0.25
+def test_a_gemv_is_rated_by_bandwidth() -> None:
+    peaks = {"multiply_add": 200.0, "copy": 1000.0}
+    call = {"group": "gemv", "multiply_adds": 50, "bytes": 500}
+    assert share(call, 1.0, peaks) == 0.5
+    assert share({**call, "group": "gemm"}, 1.0, peaks) == 0.5
+    assert share({**call, "multiply_adds": 0}, 2.0, peaks) == 0.25
 
 
-def test_large_weights_are_made_up() -> None:
+def test_large_weights_are_synthetic() -> None:
     x, y = Tensor("x", DType.F32, (1, 64)), Tensor("y", DType.F32, (1, 64))
     large = constant("w", np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32))
     small = constant("b", np.ones(64, np.float32))
     node = Node("aten.linear", (x, large, small, 0, 0.0, 0.0, None), (y,))
-    graph = made_up(Graph([x], [y], [node]))
+    graph = with_synthetic_weights(Graph([x], [y], [node]))
     assert large.data is None
     assert small.data is not None
-    maker = graph.nodes[0]
-    assert maker.outputs == (large,)
-    assert maker.args[1] == pytest.approx(3**0.5, rel=0.1)
+    generator = graph.nodes[0]
+    assert generator.outputs == (large,)
+    assert generator.args[1] == pytest.approx(3**0.5, rel=0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
-def test_bytes_of_weights_are_made_up_in_all_their_range(dtype: type[Any]) -> None:
+def test_synthetic_quantized_weights_use_the_whole_range(dtype: type[Any]) -> None:
     weight, y = constant("w", np.zeros((64, 128), dtype)), Tensor("y", DType.F32, (64, 128))
     node = Node("aten._to_copy", (weight, "f32"), (y,))
-    noise, rounded, _ = made_up(Graph([], [y], [node])).nodes
+    noise, rounded, _ = with_synthetic_weights(Graph([], [y], [node])).nodes
     assert weight.data is None and rounded.outputs == (weight,)
     assert next(iter(rounded.inputs())) is noise.outputs[0]
     args = dict(zip(OPS.arg_names(rounded.op), rounded.args, strict=True))
@@ -219,19 +224,21 @@ def test_bytes_of_weights_are_made_up_in_all_their_range(dtype: type[Any]) -> No
     assert (values.min(), values.max()) == (limits.min, limits.max)
 
 
-def test_bytes_of_bfloat16_are_made_up_as_numbers() -> None:
+def test_synthetic_bf16_weights_are_finite() -> None:
     x, y = Tensor("x", DType.F32, (1, 64)), Tensor("y", DType.F32, (1, 64))
     weight = constant("w", np.zeros((64, 128), np.uint8))
     args = OPS.complete("spirloom.linear_bf16", {"x": x, "weight": weight})
-    _, rounded, _ = made_up(Graph([x], [y], [Node("spirloom.linear_bf16", args, (y,))])).nodes
+    _, rounded, _ = with_synthetic_weights(
+        Graph([x], [y], [Node("spirloom.linear_bf16", args, (y,))])
+    ).nodes
     given = dict(zip(OPS.arg_names(rounded.op), rounded.args, strict=True))
     assert (given["quant_min"], given["quant_max"]) == (0, 63)
     largest = from_bfloat16(np.array([[63 << 8 | 63]], np.uint16))
     assert 0.5 < largest.item() < 1
 
 
-def test_a_wrong_table_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_an_invalid_table_is_rejected_with_its_position(tmp_path: Path) -> None:
     path = tmp_path / "calls.yaml"
-    path.write_text("products:\n  - {op: aten.nothing, call: {}}\n")
+    path.write_text("gemm:\n  - {op: aten.nothing, call: {}}\n")
     with pytest.raises(SpecError, match=r"calls.yaml:2:10: .*no operator 'aten.nothing'"):
         list(calls_of(library(), path))

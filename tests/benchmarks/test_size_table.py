@@ -1,4 +1,4 @@
-"""The page of sizes: read back as it was written, and what counts as growth."""
+"""The page of sizes: parsing, and the definition of growth."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def test_a_page_is_read_as_written() -> None:
     assert read(page) == {"Programs": PROGRAMS}
 
 
-def test_growth_is_of_the_last_column_and_beyond_the_tolerance() -> None:
+def test_growth_is_in_the_last_column_and_beyond_the_tolerance() -> None:
     recorded = {"Programs": PROGRAMS}
     rows = {"small": (9_000, 1_200), "x": (7, 2_059_000), "new": (1, 10**9)}
     assert growth(recorded, [Table("Programs", PROGRAMS.columns, rows)]) == []
     rows = {"small": (900, 1_300), "x": (7, 2_061_000)}
     assert growth(recorded, [Table("Programs", PROGRAMS.columns, rows)]) == [
-        "Programs: small: 1,300 bytes, recorded are 1,000",
-        "Programs: x: 2,061,000 bytes, recorded are 2,000,000",
+        "Programs: small: 1,300 bytes, recorded: 1,000",
+        "Programs: x: 2,061,000 bytes, recorded: 2,000,000",
     ]
 
 

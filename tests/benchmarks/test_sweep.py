@@ -1,4 +1,4 @@
-"""`./dev sweep`: versions of a kernel, compiled here, timed and checked where only Python is."""
+"""`./dev sweep`: versions of a kernel are compiled here, then timed and checked by a bundle."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make(tmp_path: Path, asked: Request, *calls: str) -> Path:
 
 
 def run(folder: Path) -> tuple[int, str, dict[str, dict[str, Any]]]:
-    """Exit code and what is printed; by version, what is written."""
+    """The exit code, the output, and the written rows by version."""
     out = folder.parent / "out.json"
     done = subprocess.run(
         [sys.executable, folder / "sweep.py", "--times", "1", "--json", out],
@@ -55,15 +55,15 @@ def test_two_tile_sizes(tmp_path: Path) -> None:
     code, printed, rows = run(make(tmp_path, request(), CALL))
     assert code == 0
     assert rows.keys() == {"the rule's kernel", "quads=1", "quads=2"}
-    for words, row in rows.items():
+    for version, row in rows.items():
         assert row["seconds"] > 0
-        assert words in printed
+        assert version in printed
     assert rows["quads=1"]["error"] < 1e-5
     assert rows["quads=2"]["error"] < 1e-5
     assert "GFLOP/s" in printed
 
 
-def test_a_version_that_computes_less_is_wrong(tmp_path: Path) -> None:
+def test_an_incomplete_version_is_reported_as_wrong(tmp_path: Path) -> None:
     code, printed, rows = run(make(tmp_path, request(keys={"grid": SMALLER_GRID}), CALL))
     assert code == 1
     assert rows["quads=1"]["remark"] == "WRONG"
@@ -72,7 +72,7 @@ def test_a_version_that_computes_less_is_wrong(tmp_path: Path) -> None:
     assert printed.splitlines()[-1].endswith("WRONG")
 
 
-def test_a_version_that_does_not_compile_is_told(tmp_path: Path) -> None:
+def test_a_compile_error_is_reported(tmp_path: Path) -> None:
     params = {"tile": [[64, 64, 512], [64, 64, 32]]}
     asked = request(kernel="matrix_emulated", params=params, keys={})
     code, printed, rows = run(make(tmp_path, asked, "64x64 64x64 f16"))
@@ -82,14 +82,14 @@ def test_a_version_that_does_not_compile_is_told(tmp_path: Path) -> None:
     assert rows["tile=[64, 64, 32]"]["error"] < 1e-2
 
 
-def test_a_version_that_the_device_lacks_is_told(tmp_path: Path) -> None:
+def test_an_unsupported_version_is_reported(tmp_path: Path) -> None:
     asked = request(kernel="matrix_64", params={"tile": [[64, 64, 64]]}, keys={})
     _, _, rows = run(make(tmp_path, asked, "64x64 64x64 f16"))
     row = rows["tile=[64, 64, 64]"]
     assert "cooperative_matrix" in row["remark"] or row["error"] < 1e-2
 
 
-def test_weights_are_packed_and_absent_tensors_left_out(tmp_path: Path) -> None:
+def test_packed_weights_and_absent_tensors(tmp_path: Path) -> None:
     asked = request(op="linear", params={"quads": [1]}, keys={})
     code, _, rows = run(make(tmp_path, asked, "33x64 96x64 - f16"))
     assert code == 0
@@ -110,7 +110,7 @@ def test_weights_are_packed_and_absent_tensors_left_out(tmp_path: Path) -> None:
         ({}, "70x0 0x68 f32", "No version can compute this"),
     ],
 )
-def test_mistakes_are_named(
+def test_invalid_requests_are_reported(
     tmp_path: Path, changed: dict[str, Any], call: str, message: str
 ) -> None:
     with pytest.raises(SpecError, match=message):

@@ -31,7 +31,7 @@ def test_it_reads_what_was_written(digits: Path, request: pytest.FixtureRequest)
     done = run(request.config.getoption("--example"), digits, DIGITS / "images.npy")
     assert done.returncode == 0, done.stderr
     labels = np.load(DIGITS / "labels.npy")[:SCANS]
-    read = [f"scan {i} reads {label}" for i, label in enumerate(labels)]
+    read = [f"scan {i}: digit {label}" for i, label in enumerate(labels)]
     assert done.stdout.splitlines() == read
 
 

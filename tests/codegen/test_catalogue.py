@@ -46,8 +46,7 @@ def test_an_absent_storage_has_a_reason(project: Project) -> None:
         "texture3d": "too long a story",
         "texture2d": "too long a story",
     }
-    row = "| `aten.add.Tensor` | texture3d, texture2d | too long a story |"
-    assert row in op_table_text(project.load())
+    assert "- Not in texture3d, texture2d: too long a story\n" in op_table_text(project.load())
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class Row:
     vulkan_delegates: int
     own_nodes: int
     own_delegates: int
-    staying: int
+    on_host: int
 
     def __str__(self) -> str:
         return f"| {' | '.join(map(str, astuple(self)))} |"

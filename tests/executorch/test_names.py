@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from spirloom.aten import arg_for
+from spirloom.torch.argument_binding import arg_for
 
 from codegen import Op, load_library
 from codegen.library import ROOT
@@ -78,7 +78,7 @@ def test_the_document_lists_what_is_not_served() -> None:
     served |= {"getitem"}  # a result of a call: no call itself
     known = delegated()
     missing = {n for n in known if n not in served and n.removeprefix("llama.") not in served}
-    text = (ROOT / "docs/executorch.md").read_text()
+    text = (ROOT / "docs/reference/executorch.md").read_text()
     count, said = re.findall(r"Of its (\d+) names these .*?: (.*?)\.\n", text, re.DOTALL)[0]
     assert (int(count), set(re.findall(r"`([^`]+)`", said))) == (len(known), missing)
 

@@ -19,8 +19,8 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.pte.file import ProgramFile
+from spirloom.pte.flatbuffer import Schema, parse
 from spirloom.pte.importer import import_method
-from spirloom.pte.schema import Schema, parse
 from spirloom.torch.options import Options
 
 from tests.executorch.kernel_table import table

@@ -1,4 +1,4 @@
-"""What the front end's tests share."""
+"""Fixtures of the front-end tests."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from spirloom.ops import OpLibrary
 
 @pytest.fixture(scope="session")
 def library() -> OpLibrary:
-    """The project's own operators."""
+    """The built-in operators."""
     return OpLibrary()

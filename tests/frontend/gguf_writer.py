@@ -1,4 +1,4 @@
-"""Writes GGUF files by hand: what the tests' models are, and what no writer would write."""
+"""Writes GGUF files: the models of the tests, and invalid files that no writer produces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A tensor: its shape, the number of its type, its bytes; `offset` None: where it comes."""
+    """A tensor: its shape, type code and bytes. `offset` None: the next free offset."""
 
     shape: tuple[int, ...]
     kind: int
@@ -30,7 +30,7 @@ class Written:
 def file_bytes(
     metadata: Mapping[str, Any], tensors: Mapping[str, Written], version: int = 3
 ) -> bytes:
-    """Values are (type, packed bytes), text, ints or floats."""
+    """Metadata values are (type, packed bytes), str, int or float."""
     head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(metadata))
     for key, value in metadata.items():
         head += _string(key) + _value(value)
@@ -62,7 +62,7 @@ def _value(value: Any) -> bytes:
 
 
 def tiny_metadata(architecture: str = "llama") -> dict[str, Any]:
-    """Of a model of one layer."""
+    """Metadata of a model with one layer."""
     words = b"".join(_string(f"w{i}") for i in range(3))
     return {
         "general.architecture": architecture,
@@ -74,7 +74,9 @@ def tiny_metadata(architecture: str = "llama") -> dict[str, Any]:
 
 
 def tiny_weights(architecture: str = "llama") -> dict[str, Array]:
-    """By their names in the file, rows of queries and keys as for turning by neighbours."""
+    """Weights by their names in the file. Rows of queries and keys are in interleaved RoPE
+    order.
+    """
     hidden, inner = SIZES["embedding_length"], SIZES["feed_forward_length"]
     shapes = {
         "token_embd": (WORDS, hidden),
@@ -108,7 +110,7 @@ def tiny_weights(architecture: str = "llama") -> dict[str, Array]:
 
 
 def tiny_tensors(kind: int = F32, architecture: str = "llama") -> dict[str, Written]:
-    """The same, matrices of a type."""
+    """The same tensors, with matrices of one ggml type."""
     return {
         name: Written(values.shape, kind if values.ndim > 1 else F32,
                       packed(values, kind) if values.ndim > 1 else values.tobytes())
@@ -117,7 +119,7 @@ def tiny_tensors(kind: int = F32, architecture: str = "llama") -> dict[str, Writ
 
 
 def packed(values: Array, kind: int) -> bytes:
-    """Blocks of 32 elements with a scale that reaches their greatest."""
+    """Blocks of 32 elements, with a scale that reaches their maximum."""
     if kind in (F32, F16):
         return values.astype(np.float16 if kind == F16 else np.float32).tobytes()
     blocks = values.reshape(-1, 32)

@@ -1,4 +1,4 @@
-"""Small ONNX models, made in memory."""
+"""Small ONNX models, built in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = Sequence[int | str | None]
 
 
 def node(op: str, inputs: str, outputs: str = "y", **attributes: object) -> NodeProto:
-    """A node; names are separated by spaces, `-` is an absent input."""
+    """A node. Names are separated by spaces; `-` is an absent input."""
     names = ["" if name == "-" else name for name in inputs.split()]
     return helper.make_node(op, names, outputs.split(), name=f"{op}_{outputs}", **attributes)
 
@@ -34,7 +34,7 @@ def model(
     opset: int = 13,
     dtype: int = TensorProto.FLOAT,
 ) -> onnx.ModelProto:
-    """A model whose inputs are all of one element type."""
+    """A model whose inputs have one element type."""
     graph = helper.make_graph(
         nodes,
         "test",
@@ -55,7 +55,7 @@ def imported(
     optimized: bool = True,
     fp16: bool = False,
 ) -> Graph:
-    """The graph of a model, as `spirloom import` makes it."""
+    """The graph of a model, as `spirloom import` writes it."""
     path = folder / "model.onnx"
     path.write_bytes(made.SerializeToString())
     graph = import_model(path, library, shapes or Shapes())
@@ -67,7 +67,7 @@ def imported(
 
 
 def compute(graph: Graph, *inputs: Array) -> Array:
-    """The first output, by the operators' references."""
+    """The first output, computed by the operators' references."""
     named = dict(zip((t.name for t in graph.inputs), inputs, strict=True))
     return reference_run.run(graph, named)[graph.outputs[0].name]
 

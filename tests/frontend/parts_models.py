@@ -1,4 +1,4 @@
-"""ONNX models with nodes in the middle that Spirloom cannot compute."""
+"""ONNX models with unsupported nodes in the middle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
 @dataclass(frozen=True)
 class Case:
-    """A model, what it is called with, and the operators that stay of it."""
+    """A model, its inputs, and the operators that run on the host."""
 
     nodes: Sequence[NodeProto]
     inputs: Mapping[str, Array]
@@ -59,13 +59,13 @@ def conv(x: str, w: str, y: str) -> NodeProto:
 
 
 def branch(name: str, op: str, reads: str) -> onnx.GraphProto:
-    """A branch of an If that reads values of the graph around it."""
+    """A branch of an If that reads values of the enclosing graph."""
     result = helper.make_tensor_value_info(f"{name}_y", FLOAT, None)
     return helper.make_graph([node(op, reads, f"{name}_y")], name, [], [result])
 
 
 def counting_body() -> onnx.GraphProto:
-    """v = v + a of the graph around; goes on."""
+    """v = v + a, with a of the enclosing graph. Continues the loop."""
     infos = [("i", INT64, []), ("go", BOOL, []), ("v", FLOAT, [40, 32])]
     nodes = [node("Identity", "go", "goes"), node("Add", "v a", "more")]
     return helper.make_graph(

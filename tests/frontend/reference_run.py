@@ -1,4 +1,4 @@
-"""Runs a graph with the operators' NumPy references, in float64: the front end's own oracle."""
+"""Runs a graph with the operators' NumPy references in float64: the oracle of the front end."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ OPS = LIBRARY.ops
 def run(
     graph: Graph, inputs: Mapping[str, Array], states: dict[str, Array] | None = None
 ) -> dict[str, Array]:
-    """The outputs by name; every tensor is rounded to its dtype, as on a device.
-
-    `states` has what states are before the run, the initial values if it is empty, and is changed
-    to what they are after it.
-    """
+    """The outputs by name. Every tensor is rounded to its dtype, as on a device."""
     states = {} if states is None else states
     values: dict[Tensor, Array] = {}
     for tensor in graph.inputs:
@@ -49,7 +45,7 @@ def run(
 
 
 def _wide(value: ArgValue, values: Mapping[Tensor, Array]) -> object:
-    """An argument as references take it."""
+    """An argument for references."""
     if isinstance(value, Tensor):
         wide = {DType.F32: np.float64, DType.F16: np.float64, DType.B8: np.bool_}
         return values[value].astype(wide.get(value.dtype, np.int64))

@@ -1,4 +1,4 @@
-"""Attention, rotary embeddings and fused operators: the formulas that they mean."""
+"""Attention, rotary embeddings and fused operators, compared with their formulas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SDPA = "aten.scaled_dot_product_attention"
 
 
 def fused(op: str, inputs: str, outputs: str = "y", **attributes: object) -> NodeProto:
-    """A node of ONNX Runtime's own domain."""
+    """A node of ONNX Runtime's domain."""
     return node(op, inputs, outputs, domain="com.microsoft", **attributes)
 
 
@@ -30,7 +30,7 @@ def run(
     constants: dict[str, Array] | None = None,
     output: str = "y",
 ) -> tuple[Array, list[str]]:
-    """What a node gives of inputs, and the operators it becomes."""
+    """The result of a node for these inputs, and the operators that it is imported as."""
     shapes = {name: value.shape for name, value in inputs.items()}
     whole = model([made], shapes, constants, (output,), opset=23)
     whole.opset_import.append(helper.make_opsetid("com.microsoft", 1))
@@ -77,7 +77,7 @@ def causal(queries: int, keys: int, before: int = 0) -> Array:
 
 
 def turn(x: Array, cos: Array, sin: Array, interleaved: bool = False) -> Array:
-    """The pairs of [batch, head, position, size] turned by angles [batch, position, pair]."""
+    """Rotates the pairs of [batch, head, position, size] by angles [batch, position, pair]."""
     pairs = cos.shape[-1]
     step = (slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2))
     first, second = step if interleaved else (slice(0, pairs), slice(pairs, 2 * pairs))
@@ -224,7 +224,7 @@ def test_fused_matmul(library: OpLibrary, tmp_path: Path) -> None:
     made = fused("FusedMatMul", "a b", alpha=0.5, transA=1, transB=1)
     y, _ = run(library, tmp_path, made, {"a": a, "b": b})
     np.testing.assert_allclose(y, 0.5 * a.swapaxes(2, 3) @ b.swapaxes(2, 3), atol=1e-5)
-    # [4, 2, 3, 5]: the batch dimensions are those that follow the first.
+    # [4, 2, 3, 5]: the batch dimensions follow the first dimension.
     made = fused("FusedMatMul", "a b", transBatchA=1)
     b = random(4, 2, 5, 3, seed=3)
     y, _ = run(library, tmp_path, made, {"a": a, "b": b})

@@ -1,4 +1,4 @@
-"""Attention reads shared heads as they are, and masks that are known need no tensor."""
+"""Attention reads shared heads without repeating them, and constant masks are removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Q, KV = (2, 6, 5, 8), (2, 3, 5, 8)
 
 
 def repeated(build: Builder, x: Tensor, times: int, how: str) -> Tensor:
-    """Each head as often."""
+    """Each head, repeated."""
     batch, heads, length, size = x.shape
     if how == "repeat":
         op = "aten.repeat_interleave.self_int"
@@ -53,7 +53,9 @@ def test_the_one_head_of_all(library: OpLibrary) -> None:
 
 
 def test_heads_repeated_as_a_whole_are_not_shared(library: OpLibrary) -> None:
-    """0 1 2 0 1 2 is not 0 0 1 1 2 2; nor is a key shared by more heads than its value."""
+    """0 1 2 0 1 2 differs from 0 0 1 1 2 2. A key shared by more heads than its value is not
+    supported.
+    """
 
     def in_turns(build: Builder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         k, v = (build.cat([x, x], 1) for x in (k, v))

@@ -1,12 +1,12 @@
-"""Chat templates become plain pieces that give the same text, or are refused."""
+"""Chat templates are converted to text pieces with the same result, or refused."""
 
 from __future__ import annotations
 
 import pytest
 from spirloom.errors import ImportFailure
-from spirloom.hf.chat import chat_pieces, expand
+from spirloom.hf.chat_template import chat_pieces, expand
 
-# As the families write them, shortened.
+# Shortened templates of model families.
 CHATML = """\
 {%- if messages[0]['role'] == 'system' -%}
   {{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}
@@ -61,7 +61,7 @@ TALK = [
 
 
 def rendered(template: str, messages: list[dict[str, str]]) -> str:
-    """By Jinja2 itself."""
+    """The result of Jinja2."""
     from jinja2 import Environment
 
     environment = Environment(trim_blocks=True, lstrip_blocks=True)

@@ -1,4 +1,4 @@
-"""The command line: what it prints, its exit codes, and what it leaves behind."""
+"""The command line: its output, exit codes and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If, Loop and Scan: unrolled where their course is known, else refused."""
+"""If, Loop and Scan: unrolled where the control flow is known at import, otherwise refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.frontend.models import compute, imported, model, node, ops, random
 
 
 def body(nodes: Sequence[NodeProto], inputs: str, outputs: str) -> GraphProto:
-    """A subgraph; its values' types are left to the importer."""
+    """A subgraph. The importer infers the types of its values."""
     infos = [
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names.split()]
         for names in (inputs, outputs)
@@ -55,7 +55,7 @@ def test_loop_makes_its_steps(library: OpLibrary, tmp_path: Path) -> None:
 
 def test_loop_ends_when_its_condition_says(library: OpLibrary, tmp_path: Path) -> None:
     counted = body(
-        [node("Less", "i two", "d"), node("Add", "s x", "t")],  # reads x of the graph around it
+        [node("Less", "i two", "d"), node("Add", "s x", "t")],  # reads x of the enclosing graph
         "i c s",
         "d t",
     )

@@ -1,4 +1,4 @@
-"""Chains of operators that only move elements become one copy, where that can be one."""
+"""Chains of operators that only move elements become one strided copy where possible."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
-from spirloom.passes.copies import fold_copies
-from spirloom.passes.movement import Movement
+from spirloom.passes.data_movement import Movement, fold_copies
 from spirloom.sizes import Symbol
 from spirloom.varying.generalize import generalize
 from spirloom.varying.specialize import specialize
@@ -38,7 +37,7 @@ QUERIES: tuple[Step, ...] = (
 
 
 def chain(library: OpLibrary, shape: tuple[int, ...], *steps: Step) -> Graph:
-    """A graph of calls each of which reads the one before."""
+    """A graph of calls in which each reads the result of the previous one."""
     graph = Graph([Tensor("x", DType.F32, shape)])
     last = graph.inputs[0]
     for op, args in steps:
@@ -50,7 +49,7 @@ def chain(library: OpLibrary, shape: tuple[int, ...], *steps: Step) -> Graph:
 def read(
     graph: Graph, library: OpLibrary, x: Tensor, op: str, args: Mapping[str, ArgValue]
 ) -> Tensor:
-    """What a further node makes of a tensor."""
+    """The result of a further node."""
     given = library.complete(op, {"x": x, **args})
     ((shape, dtype),) = library.infer(op, given)
     made = Tensor(f"t{len(graph.nodes)}", dtype, shape)
@@ -59,7 +58,7 @@ def read(
 
 
 def folds(library: OpLibrary, graph: Graph) -> list[str]:
-    """The ops that are left, which give what the graph gave."""
+    """The remaining ops. Results must be unchanged."""
     (x,) = graph.inputs
     inputs = {x.name: np.arange(prod(x.shape), dtype=np.float32).reshape(x.shape)}
     before = list(reference_run.run(graph, inputs).values())
@@ -158,7 +157,7 @@ def test_storages_stay(library: OpLibrary) -> None:
 
 
 def random_step(generator: np.random.Generator, shape: tuple[int, ...]) -> Step:
-    """A call that a tensor of the shape may be given to."""
+    """A random call that accepts a tensor of this shape."""
     rank = len(shape)
     dim = int(generator.integers(rank))
     size = shape[dim]
@@ -181,7 +180,7 @@ def random_step(generator: np.random.Generator, shape: tuple[int, ...]) -> Step:
 
 
 def split(generator: np.random.Generator, count: int) -> tuple[int, ...]:
-    """A shape of so many elements."""
+    """A shape with this number of elements."""
     shape: list[int] = []
     while count > 1 and len(shape) < 4:
         factors = [n for n in range(2, count + 1) if count % n == 0]
@@ -191,7 +190,7 @@ def split(generator: np.random.Generator, count: int) -> tuple[int, ...]:
 
 
 def test_random_chains(library: OpLibrary) -> None:
-    """They give what they gave, whether folded or not; most are."""
+    """Results are unchanged, whether chains fold or not. Most fold."""
     generator = np.random.default_rng(7)
     before = after = 0
     for _ in range(400):
@@ -205,7 +204,7 @@ def test_random_chains(library: OpLibrary) -> None:
 
 
 def test_operators_say_how_they_move(library: OpLibrary) -> None:
-    """What specs call `split`, `steps` and `begin` is what their references do."""
+    """`split`, `steps` and `begin` of specs describe the same movement as the references."""
     seen = set()
     for op in reference_run.OPS.values():
         for case in op.tests:
@@ -244,7 +243,7 @@ def test_movements_join() -> None:
 
 
 def exported_attention() -> ModelProto:
-    """Self-attention of two heads as PyTorch exports it: one projection makes all three parts."""
+    """Self-attention with two heads as PyTorch exports it, with a packed projection."""
     nodes = [node("MatMul", "x w", "p")]
     for i, name in enumerate("qkv"):
         turned = [1, 2, 0] if name == "k" else [1, 0, 2]
@@ -268,7 +267,7 @@ def exported_attention() -> ModelProto:
 
 
 def test_attention_is_left_with_four_copies(library: OpLibrary, tmp_path: Path) -> None:
-    """Where it does not read and write by steps."""
+    """Without the pass that makes attention strided."""
     made, sizes = exported_attention(), Shapes({"seq": 7, "batch": 1})
     graph, plain = (imported(made, library, tmp_path, sizes, optimized=False) for _ in range(2))
     optimize(graph, library, skip=["stride-attention"])
@@ -280,7 +279,7 @@ def test_attention_is_left_with_four_copies(library: OpLibrary, tmp_path: Path) 
 
 
 def of_all_sizes(path: Path, library: OpLibrary, symbols: Sequence[Symbol]) -> Graph:
-    """The graph as `spirloom import` makes it, attention with copies."""
+    """The graph as `spirloom import` writes it, with copies around attention."""
 
     def make(sizes: Mapping[str, int]) -> Graph:
         graph = import_model(path, library, Shapes(sizes))
@@ -309,7 +308,7 @@ def test_attention_of_any_size(library: OpLibrary, tmp_path: Path) -> None:
 
 
 def test_steps_that_follow_from_no_size_are_left(library: OpLibrary, tmp_path: Path) -> None:
-    """(height + 1) / 2 rows times (width + 1) / 2 columns are no sum of products."""
+    """(height + 1) / 2 rows times (width + 1) / 2 columns is not a sum of products."""
     nodes = [
         node("MaxPool", "x", "p", kernel_shape=[1, 1], strides=[2, 2]),
         node("Slice", "p one two axis", "s"),

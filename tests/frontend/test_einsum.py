@@ -1,4 +1,4 @@
-"""Einsum against NumPy, and the operators it becomes."""
+"""Einsum compared with NumPy, and the operators that it becomes."""
 
 from __future__ import annotations
 

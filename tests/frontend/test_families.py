@@ -1,4 +1,4 @@
-"""What config.json and GGUF files tell of families, and weights as operators take them."""
+"""Model families in config.json and GGUF files, and weights in the layout of the operators."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from spirloom.errors import ImportFailure
 from spirloom.family import Arranged, Config, Stored
-from spirloom.family.rotation import Rotation
-from spirloom.family.traits import FULL, LLAMA, SLIDING
+from spirloom.family.config import FULL, LLAMA, SLIDING
+from spirloom.family.rope import Rotation
 from spirloom.gguf.config import read_config as read_gguf
 from spirloom.gguf.file import GgufFile
-from spirloom.hf.config import read_config
-from spirloom.hf.model_types import MODEL_TYPES
+from spirloom.hf.config import MODEL_TYPES, read_config
 from spirloom.ir import Array
-from spirloom.weight_numbers import rounded_to_nearest
+from spirloom.quantized_weights import quantize_matrix
 
 from op_specs.reference.attention import rotary_embedding
 from tests.frontend.gguf_writer import file_bytes, tiny_metadata, tiny_tensors
@@ -57,7 +56,7 @@ class Tensors:
 
 
 def config(head_size: int, turned: int, **more: Any) -> Config:
-    """Of four heads, of which each turns so many columns."""
+    """A configuration with four heads and this number of rotated columns per head."""
     rotation = Rotation("", 0.7 ** np.arange(turned // 2))
     return Config(
         family="test", traits=LLAMA, vocabulary=8, hidden=4 * head_size, inner=32, layers=1,
@@ -67,7 +66,9 @@ def config(head_size: int, turned: int, **more: Any) -> Config:
 
 
 def turned_by_definition(x: Array, frequencies: Array, position: int, neighbours: bool) -> Array:
-    """The first columns of a head as pairs, neighbours or half of them apart; others stay."""
+    """Rotates the first columns of a head as pairs, interleaved or in two halves. Others are
+    unchanged.
+    """
     x, count = x.copy(), len(frequencies)
     for pair, angle in enumerate(frequencies * position):
         at = (2 * pair, 2 * pair + 1) if neighbours else (pair, pair + count)
@@ -80,7 +81,7 @@ def turned_by_definition(x: Array, frequencies: Array, position: int, neighbours
 @pytest.mark.parametrize("neighbours", [False, True])
 @pytest.mark.parametrize("turned", [0, 6, 12, 16])
 def test_scores_are_those_of_heads_in_the_order_of_the_file(turned: int, neighbours: bool) -> None:
-    """Queries and keys of one input, turned by what operators do with the arranged weights."""
+    """Queries and keys of one input, rotated by operators on the arranged weights."""
     of = config(16, turned, by_neighbours=neighbours)
     random = np.random.default_rng(turned)
     q, k = random.normal(size=(64, 5)), random.normal(size=(32, 5))
@@ -105,7 +106,7 @@ def test_scores_are_those_of_heads_in_the_order_of_the_file(turned: int, neighbo
 def test_matrices_that_are_one_are_taken_apart() -> None:
     of = config(16, 16)
     whole = np.random.default_rng(1).normal(size=(128, 32)).astype(np.float32)
-    forms: list[Stored] = [whole, rounded_to_nearest(whole, 4, 16)]
+    forms: list[Stored] = [whole, quantize_matrix(whole, 4, 16)]
     for stored in forms:
         source = Arranged(Tensors(qkv_proj=stored), of)
         parts = [source.read(f"model.layers.0.self_attn.{each}_proj.weight") for each in "qkv"]
@@ -199,7 +200,7 @@ def test_what_is_refused(
 
 
 def test_scores_of_the_largest_gemma(tmp_path: Path) -> None:
-    """Of 46 and of 62 layers they are divided by the root of words' numbers for each head."""
+    """With 46 and 62 layers, scores are divided by the root of hidden size per head."""
     for architecture, layers, scale in (("gemma2", 46, 8**-0.5), ("gemma3", 62, 8**-0.5),
                                         ("gemma2", 42, 0.0)):  # fmt: skip
         metadata = tiny_metadata(architecture)

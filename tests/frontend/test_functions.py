@@ -1,4 +1,4 @@
-"""Operators that are functions, of ONNX or of the model, are replaced by what they stand for."""
+"""Operators that are functions, of ONNX or of the model, are expanded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def with_functions(
 
 
 def elu_of_negative() -> FunctionProto:
-    """z = Elu(-a), its alpha an attribute of the function."""
+    """z = Elu(-a), with alpha as an attribute of the function."""
     elu = node("Elu", "b", "z")
     alpha = elu.attribute.add()
     alpha.name, alpha.ref_attr_name = "alpha", "slope"

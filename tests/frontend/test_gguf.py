@@ -1,4 +1,4 @@
-"""GGUF files: the same graphs as of a folder of Hugging Face, and messages for what is wrong."""
+"""GGUF files: the same graphs as from a Hugging Face directory, and error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spirloom.gguf.file import GgufFile
 from spirloom.hf import import_folder
 from spirloom.ir import Array, Graph
 from spirloom.ops import OpLibrary
-from spirloom.passes.quantize_weights import Quantisation
+from spirloom.passes.weight_quantization import Quantisation
 
 from tests.frontend.gguf_writer import (
     ARRAY,
@@ -56,7 +56,7 @@ def saved(path: Path, metadata: Any = None, tensors: Any = None, version: int = 
 
 
 def folder_of(path: Path, architecture: str) -> Path:
-    """The same model as a folder of Hugging Face."""
+    """The same model as a Hugging Face directory."""
     config = {
         "model_type": architecture,
         "vocab_size": WORDS,
@@ -88,7 +88,7 @@ def folder_of(path: Path, architecture: str) -> Path:
 
 
 def by_halves(rows: Array, heads: int) -> Array:
-    """Spelled out: of a head's rows first the even ones, then the odd ones."""
+    """Reference permutation: the even rows of a head first, then the odd rows."""
     size = len(rows) // heads
     order = [head * size + at for head in range(heads)
              for at in [*range(0, size, 2), *range(1, size, 2)]]  # fmt: skip
@@ -120,7 +120,7 @@ def test_the_graph_is_that_of_a_folder(
     file = saved(tmp_path, tiny_metadata(architecture), tensors, version)
     wanted = import_folder(folder_of(tmp_path, architecture), library=library)
     made = import_gguf(file, library=library)
-    made[0].attachments = wanted[0].attachments = {}  # of which each has what it has
+    made[0].attachments = wanted[0].attachments = {}  # attachments differ
     assert stored(made) == stored(wanted)
 
 

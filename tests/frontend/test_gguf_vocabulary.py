@@ -1,4 +1,4 @@
-"""Vocabularies of GGUF files: what they become, what is left out and what is refused."""
+"""Vocabularies of GGUF files: converted, omitted or refused."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from spirloom.errors import ImportFailure
-from spirloom.gguf.vocabulary import attachments_of
+from spirloom.gguf.tokenizer import attachments_of
 
 PIECES = ["<unk>", "<s>", "a", "b", "ab", "ba", "aba"]
 
 
 def metadata(**changed: Any) -> dict[str, Any]:
-    """Of a small vocabulary of pieces; None takes a key away."""
+    """Metadata of a small SentencePiece vocabulary. None removes a key."""
     values = {
         "model": "llama",
         "tokens": PIECES,

@@ -1,4 +1,4 @@
-"""Graph files: what is written is read back; what is damaged is refused with a message."""
+"""Graph files: round trips, and error messages for damaged files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def small_graph() -> Graph:
-    """One node for each kind of argument."""
+    """A graph with one node for each kind of argument."""
     x = Tensor("x", DType.F32, (2, 3), storage=Storage.TEXTURE3D, bounds=Interval(-1, 9))
     c = constant("c", np.arange(6, dtype=np.float32).reshape(2, 3))
     i = constant("i", np.array([1, 0], dtype=np.int32))
@@ -84,7 +84,7 @@ def test_states_are_read_back(tmp_path: Path) -> None:
 
 
 def methods() -> list[Graph]:
-    """The stateful graph twice, once with a constant more."""
+    """The stateful graph twice, once with an additional constant."""
     first, second = stateful_graph(), stateful_graph()
     first.name, second.name = "first", "second"
     more = constant("more", np.array([4, 5, 6], np.float32))
@@ -109,7 +109,7 @@ def test_methods_are_read_back(tmp_path: Path) -> None:
 def test_what_is_no_method_is_refused() -> None:
     first, second = methods()
     second.name = "first"
-    with pytest.raises(ImportFailure, match="'first' stands for two methods, or for none"):
+    with pytest.raises(ImportFailure, match="'first' is used twice, or empty"):
         graph_file.to_bytes(first, second)
     second.name = "second"
     second.states[0].initial = np.array([1, 2, 4], np.float32)
@@ -133,11 +133,11 @@ def test_attachments_are_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("attachments", "message"),
     [
-        ({"": b""}, "has 1 to 255 bytes; '' has 0"),
+        ({"": b""}, "must have 1 to 255 bytes; '' has 0"),
         ({"ä" * 128: b""}, "has 256"),
         ({str(i): b"" for i in range(65)}, "at most 64 attachments, not 66"),
-        ({"a": b"1"}, "two attachments of the name 'a'"),
-        ({"b": bytes((256 << 20) + 1)}, "at most 268435456 bytes together, not 268435457"),
+        ({"a": b"1"}, "two attachments with the name 'a'"),
+        ({"b": bytes((256 << 20) + 1)}, "at most 268435456 bytes in total, not 268435457"),
     ],
 )
 def test_impossible_attachments_are_refused(attachments: dict[str, bytes], message: str) -> None:
@@ -170,7 +170,7 @@ def test_external_data_lies_beside_the_graph(tmp_path: Path) -> None:
 
 
 def other_graph() -> Graph:
-    """The small graph, trained again: other weights of the same shapes."""
+    """The small graph with other weights of the same shapes."""
     graph = small_graph()
     for tensor in graph.tensors():
         if tensor.data is not None:
@@ -197,8 +197,8 @@ def test_graph_and_constants_of_two_imports_are_refused(tmp_path: Path) -> None:
     ]
     assert str(error.value) == (
         f"{old} and {data} do not belong together: the graph was written with constants of the "
-        f"digest {digests[0]}, the file holds those of {digests[1]}. Put the file that was written "
-        "with the graph beside it, or import the model again."
+        f"digest {digests[0]}, the file contains those of {digests[1]}. Store the "
+        "constants file that was written with the graph next to it, or import the model again."
     )
 
 
@@ -230,7 +230,7 @@ def save_elsewhere(program: str, *arguments: str) -> subprocess.CompletedProcess
 
 @pytest.mark.parametrize(
     "limit", [0, 100, 200]
-)  # bytes: in the constants, at the graph's start, in it
+)  # in the constants, at the start of the graph, within the graph
 def test_a_full_disk_leaves_the_old_pair(tmp_path: Path, limit: int) -> None:
     path = tmp_path / "g.slg"
     graph_file.save(small_graph(), path, external_data=True)
@@ -257,7 +257,7 @@ def test_constants_cut_short_are_refused(tmp_path: Path, size: int) -> None:
     graph_file.save(small_graph(), path, external_data=True)
     assert data.stat().st_size == 192
     os.truncate(data, size)
-    with pytest.raises(ImportFailure, match=rf"g\.slg\.data is damaged or cut short: {size} bytes"):
+    with pytest.raises(ImportFailure, match=rf"g\.slg\.data is damaged or truncated: {size} bytes"):
         graph_reader.load(path)
 
 
@@ -269,7 +269,9 @@ def test_a_graph_without_a_digest_takes_no_other_file(tmp_path: Path) -> None:
     place = content.index(digest) - 4
     assert content[place : place + 4] == struct.pack("<I", 16)
     path.write_bytes(content[:place] + struct.pack("<I", 0) + content[place + 4 :])
-    with pytest.raises(ImportFailure, match=r"does not tell the digest .* the file 'g\.slg\.data'"):
+    with pytest.raises(
+        ImportFailure, match=r"does not state the digest .* the file 'g\.slg\.data'"
+    ):
         graph_reader.load(path)
 
 
@@ -311,7 +313,7 @@ def test_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     [
         (b"", "the identifier SLG1 is missing"),
         (b"PK\3\4 something else entirely", "the identifier SLG1 is missing"),
-        (b"\xff\xff\xff\x7f\0\0\0\0SLG1", "says it has at least"),
+        (b"\xff\xff\xff\x7f\0\0\0\0SLG1", "states at least"),
         (b"\x08\0\0\0\0\0\0\0SLG1", "the offset at byte 4 is zero"),
     ],
 )
@@ -350,7 +352,7 @@ def test_nodes_out_of_order_are_refused(tmp_path: Path) -> None:
     graph.nodes.reverse()
     path = tmp_path / "g.slg"
     graph_file.save(graph, path)
-    with pytest.raises(ImportFailure, match=r"node 0 \(test\.op\) reads 'a' too early"):
+    with pytest.raises(ImportFailure, match=r"node 0 \(test\.op\) reads 'a' before it is computed"):
         graph_reader.load(path)
 
 

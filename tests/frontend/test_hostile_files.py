@@ -1,4 +1,4 @@
-"""Models made to do harm: to other files, to memory, to the terminal."""
+"""Malicious models: access to other files, excessive memory, terminal control codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_external_data_within_functions_is_checked_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """ONNX itself would follow the path, from the current folder."""
+    """ONNX itself would resolve the path relative to the current directory."""
     secret = helper.make_tensor("w", TensorProto.FLOAT, (1,), [0])
     secret.ClearField("float_data")
     secret.data_location = TensorProto.EXTERNAL
@@ -88,14 +88,14 @@ def test_a_file_larger_than_models_are_is_not_read(
 
 
 def doubled(times: int) -> onnx.ModelProto:
-    """A constant that is joined with itself again and again."""
+    """A constant that is repeatedly concatenated with itself."""
     nodes = [node("Concat", f"c{i} c{i}", f"c{i + 1}", axis=0) for i in range(times)]
     nodes += [node("ReduceSum", f"c{times}", "s", keepdims=0), node("Add", "x s")]
     return model(nodes, {"x": (1,)}, {"c0": np.ones(2, np.float32)})
 
 
 def test_what_constants_take_is_bounded(tmp_path: Path) -> None:
-    """Two bytes of a model double what its constants take; here to 2^35 bytes."""
+    """Two bytes of a model double the memory of its constants, here to 2^35 bytes."""
     path = Path(saved(doubled(32), tmp_path))
     assert path.stat().st_size < 2000
     program = "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 30,) * 2)\n"
@@ -105,14 +105,17 @@ def test_what_constants_take_is_bounded(tmp_path: Path) -> None:
     assert done.returncode == 1
     first, problem, *_ = done.stderr.splitlines()
     assert first.endswith("1 of 34 nodes cannot be imported:")
-    assert "it makes a constant of 1073741824 bytes, of shape [268435456]; with " in problem
+    assert (
+        "it creates a constant of 1073741824 bytes with shape [268435456]; together with "
+        in problem
+    )
     assert "--constants-limit MIB" in problem
 
 
 def test_the_bound_of_constants_can_be_moved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = saved(doubled(17), tmp_path)  # 2^21 bytes in all
+    path = saved(doubled(17), tmp_path)  # 2^21 bytes in total
     arguments = ("import", path, "-o", str(tmp_path / "m.slg"), "--constants-limit")
     assert run(capsys, *arguments, "1")[0] == 1
     assert run(capsys, *arguments, "2")[0] == 0
@@ -121,7 +124,7 @@ def test_the_bound_of_constants_can_be_moved(
 def test_constants_that_share_memory_count_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A weight that a hundred layers take is one, and in the layers' own order one more."""
+    """A weight that a hundred layers read counts once, and once more in packed order."""
     nodes = [node("MatMul", f"y{i} w", f"y{i + 1}") for i in range(100)]
     made = model(nodes, {"y0": (1, 512)}, {"w": random(512, 512)}, outputs=("y100",))
     path = saved(made, tmp_path)
@@ -170,7 +173,7 @@ def test_names_do_not_reach_the_terminal_as_they_are(
     assert f"({shown})\n" in said or f"({shown} + {shown})\n" in said
     assert all(letter.isprintable() or letter == "\n" for letter in said)
     made.graph.node[0].op_type = evil
-    made.ir_version = 99  # which ONNX's checker leaves alone
+    made.ir_version = 99  # accepted by ONNX's checker
     code, _, err = run(capsys, "import", saved(made, tmp_path), "-o", str(tmp_path / "m.slg"))
     assert code == 1 and len(err.splitlines()) == 2
     assert f"  {shown}, {shown}: there is no converter for it\n" in err
@@ -223,7 +226,7 @@ def test_builders_refuse_what_does_not_fit(library: OpLibrary) -> None:
     row, column = (build.constant(random(*shape)) for shape in ((3,), (2, 2)))
     with pytest.raises(OpError, match=r"f32\[3\] has no dimension 1"):
         build.slice(row, 1, 0, 1)
-    with pytest.raises(OpError, match=r"f32\[3\], f32\[2, 2\] cannot be joined"):
+    with pytest.raises(OpError, match=r"f32\[3\], f32\[2, 2\] cannot be concatenated"):
         build.cat([row, column], 0)
 
 

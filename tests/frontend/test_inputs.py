@@ -1,4 +1,4 @@
-"""Inputs of a model: open dimensions, element types, whole shapes."""
+"""Model inputs: symbolic dimensions, element types, complete shapes."""
 
 from __future__ import annotations
 

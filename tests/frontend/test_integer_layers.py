@@ -1,4 +1,4 @@
-"""Layers between dequantise and quantise compute with the numbers: ONNX's cases and forms."""
+"""Layers between dequantize and quantize run on integers: ONNX's cases and patterns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.frontend.models import compute, imported, model, node, ops, random
 from tests.onnx_suite.suite import SuiteCase
 
 SUITE = Path("/usr/share/libonnx-testdata/data/node")
-# ONNX's own cases, and which operator computes each once all but the activations is known.
+# ONNX's cases, and the operator that computes each if everything except the activations is
+# constant.
 CASES = {
     "test_qlinearconv": "spirloom.convolution_i8",
     "test_qlinearmatmul_2D": "spirloom.linear_i8",
@@ -62,7 +63,7 @@ def dequantise(x: str, y: str, by: str, **axis: int) -> NodeProto:
 
 
 def by_steps(graph: Graph, made: Graph, x: Array) -> None:
-    """Both give the same, but where a sum of floats may be half-way between two numbers."""
+    """Both results are equal, except where a float sum may be half-way between two integers."""
     one, two = compute(graph, x).astype(float), compute(made, x).astype(float)
     assert np.abs(one - two).max() <= 1 and (one != two).mean() < 0.01
 
@@ -72,7 +73,7 @@ def by_steps(graph: Graph, made: Graph, x: Array) -> None:
 def test_a_residual_block(
     library: OpLibrary, tmp_path: Path, kind: type, finish: str | None
 ) -> None:
-    """Two convolutions, one of them depthwise, and the sum with what both began with."""
+    """Two convolutions, one of them depthwise, and the sum with their input."""
     end: dict[str | None, list[NodeProto]] = {
         "Relu": [node("Relu", "c", "r")],
         "Clip": [node("Clip", "c low high", "r")],
@@ -175,7 +176,7 @@ def test_windows_and_joins_of_numbers(
 def test_convolutions_of_any_dims(
     library: OpLibrary, tmp_path: Path, op: str, shape: tuple[int, ...], kind: type
 ) -> None:
-    """A scale for each channel of the result, in groups, and padding that differs at the ends."""
+    """A scale per output channel, groups, and asymmetric padding."""
     dims, turned = len(shape) - 2, op == "ConvTranspose"
     places = {"strides": [2] * dims, "group": 2, "pads": [1] * dims + [0] * dims}
     extra = {"output_padding": [1] * dims} if turned else {}

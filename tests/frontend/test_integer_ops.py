@@ -1,4 +1,4 @@
-"""Powers and products of whole numbers, by what NumPy gives."""
+"""Powers and products of integers, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_powers_with_a_float_exponent(
 def test_whole_exponents_give_exact_powers(
     library: OpLibrary, tmp_path: Path, exponent: Any
 ) -> None:
-    """Beyond what float32 tells apart."""
+    """Beyond the precision of float32."""
     x, e = np.array([[1201], [-17], [21]], dtype=np.int32), np.array(exponent)
     e = e.astype(np.float32) if e.dtype == np.float64 else e
     y, used = run(library, tmp_path, node("Pow", "x e"), {"x": x}, {"e": e})

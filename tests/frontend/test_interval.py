@@ -1,4 +1,4 @@
-"""Interval arithmetic, against the numbers themselves."""
+"""Interval arithmetic, compared with exhaustive evaluation."""
 
 from __future__ import annotations
 

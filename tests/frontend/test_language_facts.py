@@ -1,4 +1,4 @@
-"""What a folder of Hugging Face gives a graph file beside the graph."""
+"""Attachments of a graph file imported from a Hugging Face directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from spirloom.errors import ImportFailure
-from spirloom.hf.language import FACTS, TOKENIZER, attachments_of
+from spirloom.hf.text_metadata import TEXT_METADATA, TOKENIZER, attachments_of
 
 from tests.frontend.test_chat_templates import LLAMA3
 
@@ -26,7 +26,7 @@ SETTINGS: dict[str, Any] = {"bos_token": {"content": "<s>"}, "eos_token": "</s>"
 
 
 def facts(folder: Path, said: list[str] | None = None, **files: Any) -> dict[str, Any]:
-    """FACTS of a folder of these files, by their names without .json."""
+    """The text metadata of a directory with these files, given by their names without .json."""
     for name, content in files.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
     heard: list[str] = []
@@ -35,7 +35,7 @@ def facts(folder: Path, said: list[str] | None = None, **files: Any) -> dict[str
         assert heard == []
     else:
         said += heard
-    result: dict[str, Any] = json.loads(found[FACTS])
+    result: dict[str, Any] = json.loads(found[TEXT_METADATA])
     return result
 
 
@@ -102,4 +102,4 @@ def test_damaged_files_are_named(tmp_path: Path, text: str) -> None:
 )  # fmt: skip
 def test_odd_processors_do_no_harm(tmp_path: Path, processor: object) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps({"post_processor": processor}))
-    assert json.loads(attachments_of(tmp_path, print)[FACTS])["add_bos"] is False
+    assert json.loads(attachments_of(tmp_path, print)[TEXT_METADATA])["add_bos"] is False

@@ -1,4 +1,4 @@
-"""Models with large weights: how much memory their import takes, and what it shows meanwhile."""
+"""Models with large weights: peak memory and progress output of their import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spirloom.errors import ImportFailure
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
-from spirloom.progress import Progress
+from spirloom.terminal import Progress
 
 from tests.frontend.models import compute, imported, model, node, random
 
@@ -30,7 +30,7 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[
 
 
 def network(layers: int, size: int) -> ModelProto:
-    """Products with constants, which are turned into layers' weights."""
+    """Products with constants, which become layer weights."""
     names = ["x", *(f"h{i}" for i in range(1, layers)), "y"]
     nodes = [node("MatMul", f"{names[i]} w{i}", names[i + 1]) for i in range(layers)]
     weights = {f"w{i}": random(size, size, seed=i) for i in range(layers)}
@@ -43,7 +43,7 @@ def saved(made: ModelProto, path: Path, external: bool) -> Path:
 
 
 def peak(path: Path, *options: str) -> int:
-    """Bytes that an import takes at once."""
+    """Peak bytes of an import."""
     command = [sys.executable, "-c", PEAK, str(path), str(path.with_suffix(".slg")), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stdout.splitlines()[-1])
@@ -62,7 +62,7 @@ def test_memory_of_an_import(tmp_path: Path) -> None:
 
 
 def test_large_weights_of_a_file(library: OpLibrary, tmp_path: Path) -> None:
-    """Of a size at which they stay in the file, as the others do not."""
+    """At a size from which weights stay in the file."""
     made = network(2, 160)
     made.graph.initializer.extend([onnx.numpy_helper.from_array(random(160), "b")])
     made.graph.node.extend([node("Add", "y b", "z")])
@@ -90,7 +90,7 @@ def test_wrong_sizes_of_large_weights(library: OpLibrary, tmp_path: Path) -> Non
 
 
 class Terminal(io.StringIO):
-    """Text that is watched."""
+    """Text output that is recorded."""
 
     def isatty(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Permutations of a linear layer's rows go to the other side of it where they meet copies."""
+"""Permutations of a linear layer's rows move to its other side where they meet copies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from spirloom.builder import Builder
 from spirloom.ir import DType, Graph, Tensor
 from spirloom.ops import OpLibrary
-from spirloom.passes.layer_rows import move_rows
+from spirloom.passes.permutations import move_rows
 
 from tests.frontend import reference_run
 from tests.frontend.models import ops, random
@@ -19,7 +19,7 @@ Make = Callable[[Builder, Tensor], list[Tensor]]
 
 
 def moved(library: OpLibrary, make: Make, *shape: int) -> Graph:
-    """The graph after the pass, which gives what it gave."""
+    """The graph after the pass. Results must be unchanged."""
     graph = Graph([Tensor("x", DType.F32, shape)])
     build = Builder(library, graph)
     build.name = "node"
@@ -63,7 +63,7 @@ def test_before_slices(library: OpLibrary) -> None:
 
 
 def test_before_several_layers(library: OpLibrary) -> None:
-    """Of which one takes the rows as a matrix, and the others' heads are permuted."""
+    """One layer reads the rows as a matrix, and the heads of the others are permuted."""
 
     def make(build: Builder, x: Tensor) -> list[Tensor]:
         rows = turned(build, x)
@@ -118,7 +118,7 @@ def test_behind_what_is_no_copy_nothing_moves(library: OpLibrary) -> None:
 
 
 def test_sums_within_layers_stay(library: OpLibrary) -> None:
-    """A residual has rows of its own."""
+    """A residual depends on its own rows."""
 
     def make(build: Builder, x: Tensor) -> list[Tensor]:
         rows = attended(build, x)

@@ -1,4 +1,4 @@
-"""64-bit values: narrowed where bounds show that it is exact, refused with the remedy elsewhere."""
+"""64-bit values: narrowed where bounds prove it exact, otherwise refused with a remedy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def model(
     constants: Mapping[str, Array] | None = None,
     output: int = INT64,
 ) -> onnx.ModelProto:
-    """A model of inputs with six elements, of these types, and an output y."""
+    """A model with inputs of six elements with these types, and an output y."""
     graph = helper.make_graph(
         nodes,
         "test",
@@ -66,7 +66,7 @@ def const(*values: Any, dtype: Any = np.int64) -> Array:
     return np.array(values, dtype)
 
 
-# Nodes over x in 0..9 that make y, constants, and whether y is exact in 32 bits.
+# Nodes that compute y from x in 0..9, constants, and whether y is exact in 32 bits.
 CHAINS: dict[str, tuple[list[NodeProto], dict[str, Array], bool]] = {
     "add": ([node("Add", "x c")], {"c": const(1 << 30)}, True),
     "add_far": ([node("Add", "x c")], {"c": const((1 << 31) - 9)}, False),

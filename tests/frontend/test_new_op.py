@@ -1,4 +1,4 @@
-"""spirloom new-op: scaffolds that build, and refusals that write nothing."""
+"""spirloom new-op: scaffolds that build, and errors that write nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def test_what_is_like_any_operator_builds(own: Library, tmp_path: Path, own_temp
     made = load_library([OWN_SPECS, *specs], [OWN_TEMPLATES, *templates], tmp_path)
     assert len(made.ops) == 2 * len(own.ops)
     assert len(render_all(made)) > len(own.variants)
-    for_others = {"aten.linear": {"norm", "norm_eps"}}  # what its most general kernel does not take
+    # arguments that its most general kernel does not support
+    for_others = {"aten.linear": {"norm", "norm_eps"}}
     args = {
         i: [arg.name for arg in op.args if arg.name not in for_others.get(op.name, ())]
         for i, op in enumerate(own.ops.values())

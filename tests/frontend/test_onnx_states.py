@@ -1,4 +1,6 @@
-"""Inputs and outputs of ONNX models that are states, against ONNX's own evaluator step by step."""
+"""Inputs and outputs of ONNX models that are states, compared with ONNX's evaluator step by
+step.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ WIDTH = HEADS * DEPTH
 def decoder(
     tokens: int = 1, layers: int = 2, more: Sequence[onnx.NodeProto] = ()
 ) -> onnx.ModelProto:
-    """Attention of `tokens` rows over all that came before, and over themselves, `layers` times."""
+    """Attention of `tokens` rows over all previous rows and themselves, with `layers` layers."""
     nodes: list[onnx.NodeProto] = []
     constants: dict[str, Array] = {}
     inputs: dict[str, list[int | str]] = {"x": [1, tokens, WIDTH]}
@@ -60,7 +62,7 @@ def decoder(
 
 
 def masked(tokens: int) -> onnx.ModelProto:
-    """A decoder with the mask that transformers' models have: 1 for each row that is seen."""
+    """A decoder with the mask of transformers' models: 1 for each visible row."""
     made = decoder(tokens)
     mask = onnx.helper.make_tensor_value_info(MASK, onnx.TensorProto.INT64, [1, "total"])
     made.graph.input.append(mask)
@@ -84,7 +86,7 @@ def masked(tokens: int) -> onnx.ModelProto:
 
 
 def window() -> onnx.ModelProto:
-    """A convolution over the last three steps of a signal, of which two come from the cache."""
+    """A convolution over the last three steps of a signal, two of which come from the cache."""
     return model(
         [
             node("Concat", "cache x", "joined", axis=2),
@@ -107,7 +109,7 @@ def imported(made: onnx.ModelProto, folder: Path, *options: str) -> Graph:
 
 def steps(made: onnx.ModelProto, pairs: Mapping[str, str], first: Mapping[str, Array],
           given: Sequence[Array]) -> list[Array]:  # fmt: skip
-    """What ONNX's evaluator gives of one x after the other."""
+    """The results of ONNX's evaluator for consecutive inputs x."""
     reference = pytest.importorskip("onnx.reference")
     evaluator = reference.ReferenceEvaluator(made)
     names = [info.name for info in made.graph.output]
@@ -134,7 +136,7 @@ def check(graph: Graph, given: Sequence[Array], wanted: Sequence[Array]) -> dict
 def test_a_cache_that_grows_is_written_in_place(
     tokens: int, has_mask: bool, tmp_path: Path
 ) -> None:
-    """A mask that hides nothing, whatever the count of rows, is left out."""
+    """A mask that hides nothing for any number of rows is removed."""
     made = masked(tokens) if has_mask else decoder(tokens)
     np.save(tmp_path / "seen.npy", np.ones((1, 1), np.int64))
     options = ["--fix", f"{MASK}={tmp_path / 'seen.npy'}"] if has_mask else []
@@ -220,7 +222,7 @@ def test_a_mask_that_may_hide_rows(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_one_of_a_pair_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Values that are given in each run, whose rows nothing counts."""
+    """Values that are inputs of each run, without a count of their rows."""
     options = ("--state", "past_k.0=present_k.0", "--dim", "past=1..8")
     said = refusal(decoder(layers=1), tmp_path, capsys, *options)
     assert "are no two caches of one size" in said

@@ -1,4 +1,4 @@
-"""Operators whose form or meaning changed between opsets."""
+"""Operators whose signature or meaning changed between opsets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from onnx import NodeProto
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
-from spirloom.onnx.table import CONVERTERS
+from spirloom.onnx.registry import CONVERTERS
 from spirloom.ops import OpLibrary
 
 from tests.frontend.models import compute, imported, model, node, ops, random
@@ -212,7 +212,7 @@ def test_other_opsets_are_refused(library: OpLibrary, tmp_path: Path, opset: int
 
 
 def test_every_converter_names_an_onnx_operator() -> None:
-    newer = {"Col2Im", "GroupNormalization", "Mish", "Gelu"}  # than this ONNX
+    newer = {"Col2Im", "GroupNormalization", "Mish", "Gelu"}  # not in the installed ONNX
     newer |= {"Attention", "RMSNormalization", "RotaryEmbedding"}
     newer |= {"BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"}
     known = {schema.name for schema in onnx.defs.get_all_schemas()}

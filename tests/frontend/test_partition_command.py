@@ -1,4 +1,4 @@
-"""spirloom partition: what it prints, and its exit codes."""
+"""spirloom partition: its output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which nodes of a model go to the device, why others stay, and the models that are cut of it."""
+"""Partitioned ONNX models: nodes on the device, reasons of nodes on the host, and the cut
+models.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,15 @@ from spirloom.interval import Interval
 from spirloom.ir import Graph
 from spirloom.onnx.importer import read
 from spirloom.onnx.inputs import Shapes
-from spirloom.onnx.parts.build import Options, Parted, part_model
-from spirloom.onnx.parts.cut import with_own_bytes
-from spirloom.onnx.parts.hosts import chosen
+from spirloom.onnx.partition.model import chosen
+from spirloom.onnx.partition.partitioner import Options, Partitioned, part_model, with_own_bytes
 from spirloom.ops import OpLibrary
 from spirloom.partition import Costs, Side
 
 from tests.frontend.models import model, node, random
 from tests.frontend.parts_models import CASES, LARGE, NON_ZERO, ROWS, SQUARE, Case
 
-EAGER = Costs(host_flops=1, host_bytes=1)  # whatever can go is worth it
+EAGER = Costs(host_flops=1, host_bytes=1)  # every supported node is worth its transfers
 
 
 def parted(
@@ -34,18 +35,18 @@ def parted(
     stay: Sequence[str] = (),
     shapes: Shapes | None = None,
     costs: Costs = EAGER,
-) -> Parted[Graph]:
+) -> Partitioned[Graph]:
     path = folder / "model.onnx"
     path.write_bytes(made.SerializeToString())
     options = Options(library, shapes or Shapes(), stay=stay, costs=costs)
     return part_model(path, read(path), options, lambda graph: graph)
 
 
-def reasons(found: Parted[Graph]) -> Mapping[str, str]:
-    return {node.name: node.reason for node in found.report.staying}
+def reasons(found: Partitioned[Graph]) -> Mapping[str, str]:
+    return {node.name: node.reason for node in found.report.on_host}
 
 
-def sides(found: Parted[Graph]) -> list[str]:
+def sides(found: Partitioned[Graph]) -> list[str]:
     return [segment.side.value for segment in found.plan.segments]
 
 
@@ -53,14 +54,14 @@ def sides(found: Parted[Graph]) -> list[str]:
 def test_what_stays(name: str, tmp_path: Path, library: OpLibrary) -> None:
     case = CASES[name]
     found = parted(case.model(), tmp_path, library, case.stay)
-    stay = {n.op for n in found.report.staying if not n.reason.startswith("not worth")}
+    stay = {n.op for n in found.report.on_host if not n.reason.startswith("not worth")}
     assert stay == set(case.stays.split())
     assert len(found.made) == sides(found).count("device")
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_parts_are_models(name: str, tmp_path: Path, library: OpLibrary) -> None:
-    """Each is valid by itself: it has what its nodes read, subgraphs too."""
+    """Each segment is a valid model with all values that its nodes and subgraphs read."""
     found = parted(CASES[name].model(), tmp_path, library, CASES[name].stay)
     for segment in found.plan.segments:
         part = with_own_bytes(found.part(segment), "part")
@@ -108,7 +109,7 @@ def test_islands_that_are_not_worth_it_stay(tmp_path: Path, library: OpLibrary) 
 
 
 def test_no_cut_goes_through_a_pattern(tmp_path: Path, library: OpLibrary) -> None:
-    """silu is x · sigmoid(x): together they are worth their transfers, or neither is."""
+    """silu is x · sigmoid(x): both nodes run on one side."""
     case = Case(
         [node("MatMul", "x w", "h"), node("Sigmoid", "h", "s"), node("Mul", "h s", "y"),
          node("NonZero", "y", "n")],
@@ -151,7 +152,7 @@ def test_inputs_that_the_device_does_not_take(tmp_path: Path, library: OpLibrary
 
 
 def with_function(opset: int) -> ModelProto:
-    """y = own.Counted(x w) w: a product, and how many of its elements are not zero."""
+    """y = own.Counted(x w) w: a product, and its number of nonzero elements."""
     body = [node("MatMul", "a b", "p"), node("NonZero", "p", "n"), node("Shape", "n", "s"),
             node("Cast", "s", "f", to=TensorProto.FLOAT), node("ReduceSum", "f", "t", keepdims=0),
             node("Mul", "p t", "c")]  # fmt: skip
@@ -214,7 +215,7 @@ def test_damaged_models_end_in_a_message(seed: int, tmp_path: Path, library: OpL
 
 
 def test_names_that_several_make_or_none(tmp_path: Path, library: OpLibrary) -> None:
-    """ONNX's checker is not asked of models that are newer than it."""
+    """ONNX's checker does not run on models with a newer IR version."""
     for nodes, message in (
         ([node("Relu", "x"), node("Neg", "x")], "'y' is made twice"),
         ([node("Relu", "x", "z")], "nothing makes 'y'"),

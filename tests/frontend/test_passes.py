@@ -1,4 +1,4 @@
-"""Each pass: what it changes, and that it leaves the results alone."""
+"""The changes of each pass, with unchanged results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Node, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes import finish
-from spirloom.passes.cleanup import merge_constants
+from spirloom.passes.cleanup import merge_constants, simplify_views
 from spirloom.passes.large_weights import split_weights
-from spirloom.passes.views import simplify_views
 
 from tests.frontend.models import compute, imported, model, named_ops, node, ops, random
 
@@ -21,7 +20,7 @@ from tests.frontend.models import compute, imported, model, named_ops, node, ops
 def check(
     made: ModelProto, library: OpLibrary, folder: Path, expected: list[str], *inputs: Array
 ) -> Graph:
-    """The optimised graph has the expected ops and computes what the plain one does."""
+    """The optimized graph has the expected ops and computes the same as the unoptimized one."""
     plain = imported(made, library, folder, optimized=False)
     graph = imported(made, library, folder)
     assert ops(graph) == expected
@@ -176,7 +175,7 @@ def test_layer_norm_is_recognised(library: OpLibrary, tmp_path: Path) -> None:
 
 
 def test_shape_arithmetic_folds(library: OpLibrary, tmp_path: Path) -> None:
-    """The x.view(x.size(0), -1) of PyTorch's exporter."""
+    """x.view(x.size(0), -1) as PyTorch exports it."""
     nodes = [
         node("Shape", "x", "s"),
         node("Gather", "s zero", "n"),
@@ -221,7 +220,7 @@ def test_permutations_join_and_vanish(library: OpLibrary, tmp_path: Path) -> Non
 
 
 def channels_last(x: str, y: str, conv: str) -> list[NodeProto]:
-    """A convolution as models of channels last have it: between two permutations."""
+    """A convolution of a channels-last model: between two permutations."""
     return [
         node("Transpose", x, f"{conv}_in", perm=[0, 3, 1, 2]),
         node("Conv", f"{conv}_in {conv}", f"{conv}_out", pads=[1, 1, 1, 1]),
@@ -230,7 +229,7 @@ def channels_last(x: str, y: str, conv: str) -> list[NodeProto]:
 
 
 def test_permutations_between_layers_vanish(library: OpLibrary, tmp_path: Path) -> None:
-    """Through a bias, an activation, a gate and a residual sum."""
+    """Through a bias, an activation, a gate and a residual addition."""
     nodes = [
         *channels_last("x", "a", "w"),
         node("Add", "a bias", "b"),
@@ -318,7 +317,7 @@ def test_equal_constants_merge() -> None:
 
 def test_constants_that_differ_in_one_element_stay() -> None:
     values = np.arange(1000, dtype=np.float32)
-    changed = np.where(values == 7, 0, values)  # beyond the few that are looked at first
+    changed = np.where(values == 7, 0, values)  # outside the sampled elements
     first, second, third = map(constant, "abc", (values, changed, values.copy()))
     out = Tensor("y", DType.F32, (1000,))
     graph = Graph([], [out], [Node("op", ((first, second, third),), (out,))])
@@ -384,7 +383,7 @@ def test_large_weight_is_split(library: OpLibrary, tmp_path: Path, layer: str, b
 def test_large_table_is_cut_as_the_layer_it_is_tied_to(
     library: OpLibrary, tmp_path: Path, index: tuple[int, ...]
 ) -> None:
-    """Language models read the words they know from the table that they make scores with."""
+    """Language models share the embedding table with the output projection."""
     table = random(77, 8)
     nodes = [
         node("Gather", "w i", "e"),
@@ -426,7 +425,7 @@ def test_weight_that_fits_or_cannot_be_cut_stays(library: OpLibrary, tmp_path: P
     split_weights(grouped, library, largest=128)
     made = model([node("Gemm", "x w")], {"x": (2, 4)}, {"w": random(4, 64)})
     linear = imported(made, library, tmp_path)
-    for largest in (64 * 4 * 4, 31 * 4 * 4):  # all of it; less than the features that stay together
+    for largest in (64 * 4 * 4, 31 * 4 * 4):  # all of it; less than the features of one group
         split_weights(linear, library, largest)
     assert features(grouped, library) + features(linear, library) == [64, 64]
 
@@ -441,7 +440,7 @@ def test_every_import_splits(
     fp16: bool,
     counts: list[int],
 ) -> None:
-    """What counts is the size in the dtype that is computed in."""
+    """The limit applies to the size in the computed dtype."""
 
     def limited(graph: Graph, library: OpLibrary, largest: int) -> None:
         split_weights(graph, library, min(largest, 32 * 4 * 4))

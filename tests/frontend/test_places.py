@@ -1,4 +1,4 @@
-"""Operators that move elements to computed places, beyond what ONNX's suite tries."""
+"""Gather and scatter operators with computed indices, beyond ONNX's suite."""
 
 from __future__ import annotations
 

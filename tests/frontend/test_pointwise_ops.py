@@ -1,4 +1,4 @@
-"""Pointwise operators, reductions and scans from ONNX, by what they compute."""
+"""Pointwise operators, reductions and scans of ONNX, compared with their results."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_one_operator(
     op: str,
     expected: Array,
 ) -> None:
-    """Each becomes one operator of ours."""
+    """Each becomes one Spirloom operator."""
     given = {name: np.asarray(value) for name, value in constants.items()}
     y, used = run(library, tmp_path, node(kind, " ".join(["x", *given]), **attributes), x, given)
     assert used == [op]

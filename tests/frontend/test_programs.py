@@ -1,6 +1,5 @@
-"""Programs of ExecuTorch, read without it: the oracle is what PyTorch made of the same inputs.
-
-tests/executorch/make_programs.py made them.
+"""ExecuTorch programs, read without ExecuTorch. The oracle is PyTorch's results for the same
+inputs.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array, Graph
 from spirloom.ops import OpLibrary
-from spirloom.pte.cases import cases_of, differences
 from spirloom.pte.describe import describe, to_text
-from spirloom.pte.file import ProgramFile, is_program
+from spirloom.pte.file import ProgramFile, cases_of, differences, is_program
 from spirloom.pte.importer import import_method
 from spirloom.selective import read_model_calls
 from spirloom.torch.options import Options
@@ -30,9 +28,10 @@ FOLDER = Path(__file__).resolve().parents[1] / "fuzz/corpus/pte_import"
 RUNNING = ["islands", "kernels", "convolutions", "convolution_kernels", "decoder",
            "decoder_kernels", "half", "cases"]  # fmt: skip
 STATE = FOLDER / "state.pte"
-# In it: how many arguments a copy has, the state, the sum, a flag, the state; what it takes, gives.
+# A copy in the file: its number of arguments, the state, the sum, a flag, the state, inputs,
+# outputs.
 WRITE = struct.pack("<5I", 4, 0, 3, 9, 0)
-# In a delegate, of the state: no memory, one size, which is 4, and what follows.
+# The state in a delegate: no memory, one size (4), and the following fields.
 SIZES = struct.pack("<4I", 0xFFFFFFFF, 1, 4, 6)
 TAKEN, RESULT = struct.pack("<I", 2), struct.pack("<I", 8)
 
@@ -52,7 +51,7 @@ def results_of(graph: Graph, arrays: dict[str, Array]) -> list[Array]:
 
 
 def changed(path: Path, old: bytes, new: bytes, folder: Path) -> Path:
-    """The program with other bytes of the same number."""
+    """The program with some bytes replaced."""
     assert len(old) == len(new)
     content = path.read_bytes()
     assert old in content
@@ -104,7 +103,7 @@ def test_other_delegates_are_refused_by_name(library: OpLibrary, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["state", "first_value", "state_in_delegate"])
 def test_buffers_that_runs_change_are_states(library: OpLibrary, name: str) -> None:
-    """The file has what PyTorch makes of the same input in three runs."""
+    """The file contains PyTorch's results of three runs."""
     graph = imported(path_of(name), library)
     with np.load(FOLDER / f"{name}.npz") as stored:
         arrays = dict(stored)
@@ -122,7 +121,7 @@ def test_a_buffer_that_nothing_writes(library: OpLibrary, tmp_path: Path) -> Non
 
 
 def test_a_buffer_that_becomes_something_else(library: OpLibrary, tmp_path: Path) -> None:
-    """The delegate's buffer has one number instead of four."""
+    """The delegate's buffer has one element instead of four."""
     one = SIZES[:8] + struct.pack("<I", 1) + SIZES[12:]
     path = changed(path_of("state_in_delegate"), SIZES, one, tmp_path)
     with pytest.raises(ImportFailure, match=r"is f32\[1\], and its update f32\[4\]"):

@@ -1,4 +1,4 @@
-"""Weights of 4, 8 and 16 bits: found in a graph that dequantises them, or rounded at import."""
+"""Weights of 4, 8 and 16 bits: dequantized in the graph, or quantized at import."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from spirloom.ir import Array, DType, Graph, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 from spirloom.passes.large_weights import split_weights
-from spirloom.passes.quantize_weights import Quantisation, quantize_weights
-from spirloom.weight_numbers import halved, rounded_to_nearest
+from spirloom.passes.weight_quantization import Quantisation, quantize_weights
+from spirloom.quantized_weights import fp16_scales, quantize_matrix
 
 from tests.frontend.models import compute, model, node, ops, random
 
@@ -26,7 +26,7 @@ DEQUANTIZE = "spirloom.dequantize"
 
 
 def layers(library: OpLibrary, depth: int = 64, halves: bool = False) -> Graph:
-    """An embedding, and two layers with a residual, an activation and a bias between them."""
+    """An embedding and two layers, with a residual, an activation and a bias between them."""
     dtype = np.float16 if halves else np.float32
     graph = Graph([Tensor("x", DType.I32, (2, 3))])
     build = Builder(library, graph)
@@ -47,7 +47,7 @@ def layers(library: OpLibrary, depth: int = 64, halves: bool = False) -> Graph:
 
 
 def weight_bytes(graph: Graph) -> dict[str, float]:
-    """By node, the bytes of its weight with all that belongs to it, for each element of it."""
+    """For each node, bytes per weight element, including scales and zero points."""
     found = {}
     for each in graph.nodes:
         tensors = [t for t in each.inputs() if t.data is not None and t.name != "bias"]
@@ -71,7 +71,7 @@ def test_rounded_layers_are_one_node_and_small(
     assert all(size <= most for size in weight_bytes(graph).values())
     stored = graph_file.to_bytes(graph)
     elements = 50 * 128 + 128 * 128 + 33 * 128
-    assert len(stored) <= most * elements + 128 * 4 + 4000  # the bias, and what is said of nodes
+    assert len(stored) <= most * elements + 128 * 4 + 4000  # the bias and the node descriptions
     index = np.array([[0, 49, 7], [1, 2, 3]], np.int32)
     given, wanted = (compute(g, index).astype(np.float64) for g in (graph, plain))
     error = np.square(given - wanted).mean() / np.square(wanted).mean()
@@ -79,7 +79,7 @@ def test_rounded_layers_are_one_node_and_small(
 
 
 def with_offsets(graph: Graph, library: OpLibrary) -> None:
-    """Gives each operator with scales an offset for each."""
+    """Adds offsets to each operator with scales."""
     made: dict[str, Tensor] = {}
     for each in graph.nodes:
         scales = library.arg(each, "scales") if library.has_arg(each.op, "offsets") else None
@@ -105,7 +105,7 @@ def test_bfloat16_layers_are_of_the_rounded_weights(library: OpLibrary) -> None:
 
 
 def bytes_of_numbers(graph: Graph) -> list[float]:
-    """Of each node's weight, the bytes of a number."""
+    """For each node, the bytes per weight element."""
     weights = [t for node in graph.nodes for t in node.inputs() if t.dtype is DType.U8]
     return [2 * weight.size / prod(weight.shape) for weight in weights]
 
@@ -117,12 +117,12 @@ def test_bfloat16_is_rounded_to_nearest() -> None:
     np.testing.assert_allclose(found, wanted, rtol=2**-8, atol=1e-42)
     assert found[:4].tolist() == wanted[:4] and np.signbit(found[4])
     numbers = np.array([np.nan, np.inf, -np.inf], np.float32)
-    numbers[0] = np.array(0x7F800001, np.uint32).view(np.float32)  # NaN in its last bit alone
+    numbers[0] = np.array(0x7F800001, np.uint32).view(np.float32)  # NaN only in the last bit
     np.testing.assert_equal(from_bfloat16(bytes_of(numbers).view("<u2")), numbers)
 
 
 def test_bfloat16_is_of_float32_layers(library: OpLibrary) -> None:
-    with pytest.raises(ImportFailure, match="leave out --fp16"):
+    with pytest.raises(ImportFailure, match="Remove --fp16"):
         optimize(layers(library), library, fp16=True, quantize=Quantisation.of("bf16"))
     graph = layers(library, halves=True)
     optimize(graph, library, quantize=Quantisation.of("bf16"))
@@ -144,7 +144,7 @@ def test_large_weights_are_cut_with_their_scales(
     cut = [op for op in ops(graph) if "linear" in op or "embedding" in op]
     assert cut == [f"spirloom.embedding_{kind}"] * 2 + [f"spirloom.linear_{kind}"] * 6
     index = np.array([[0, 49, 32], [31, 2, 3]], np.int32)
-    # The residual is a sum of its own then, rounded once more.
+    # The residual is then a separate addition, rounded once more.
     found, wanted = compute(graph, index), compute(whole, index)
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
 
@@ -152,7 +152,7 @@ def test_large_weights_are_cut_with_their_scales(
 def test_rounding_is_to_nearest_with_an_end_exact() -> None:
     weight = random(7, 64, seed=5)
     for bits, group in ((4, 32), (8, 0), (8, 32)):
-        numbers = rounded_to_nearest(weight, bits, group)
+        numbers = quantize_matrix(weight, bits, group)
         by_group = weight.reshape(7, -1, group or 64)
         values, scales = numbers.values.reshape(by_group.shape), numbers.scales[..., None]
         error, step = np.abs(by_group - values * scales), np.abs(scales)
@@ -164,16 +164,18 @@ def test_rounding_is_to_nearest_with_an_end_exact() -> None:
 def test_rows_of_zeros_and_of_tiny_numbers() -> None:
     weight = np.zeros((2, 32), np.float32)
     weight[1] = np.linspace(-1e-9, 1e-9, 32)
-    numbers = rounded_to_nearest(weight, 4, 32)
+    numbers = quantize_matrix(weight, 4, 32)
     assert (numbers.values[0] == 0).all() and numbers.arguments("w")["scales"].dtype is DType.F32  # type: ignore[union-attr]
     np.testing.assert_allclose(numbers.values[1] * numbers.scales[1], weight[1], atol=2e-10)
 
 
 def test_scales_become_halves_if_what_that_costs_is_small() -> None:
-    """Beside larger ones tiny ones are, too."""
+    """Very small scales next to larger ones are rounded too."""
     scales = np.array([[0.01, 0.02], [1e-6, 0.0]], np.float32)
-    assert (halved(scales) == scales.astype(np.float16)).all()
-    assert (halved(scales[1:]) == scales[1:]).all() and (halved(scales * 1e7) == scales * 1e7).all()
+    assert (fp16_scales(scales) == scales.astype(np.float16)).all()
+    assert (fp16_scales(scales[1:]) == scales[1:]).all() and (
+        fp16_scales(scales * 1e7) == scales * 1e7
+    ).all()
 
 
 def test_names_are_left_alone_and_what_does_not_fit(library: OpLibrary) -> None:
@@ -198,7 +200,7 @@ def test_tied_weights_are_stored_once(library: OpLibrary, text: str, row_bytes: 
 
 @pytest.mark.parametrize("text", ["int4", "int4:16", "int3:32", "int8:", "4", ""])
 def test_other_formats_are_refused(text: str) -> None:
-    with pytest.raises(ImportFailure, match="--quantize wants int4:GROUP"):
+    with pytest.raises(ImportFailure, match="--quantize expects int4:GROUP"):
         Quantisation.of(text)
 
 

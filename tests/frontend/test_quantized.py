@@ -1,4 +1,4 @@
-"""Quantised operators against integer arithmetic."""
+"""Quantized operators compared with integer arithmetic."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bytes_(*shape: int, seed: int = 0) -> Array:
 
 def test_long_integer_products_are_exact(library: OpLibrary, tmp_path: Path) -> None:
     x, weight = bytes_(3, 1000), bytes_(1000, 5, seed=1)
-    x[0], weight[:, 0] = 255, 255  # the greatest sum, which float32 cannot hold
+    x[0], weight[:, 0] = 255, 255  # the maximum sum, which float32 cannot represent
     y = run(library, tmp_path, node("MatMulInteger", "x w"), x, {"w": weight}, 10)
     assert y.dtype == np.int32
     np.testing.assert_array_equal(y, x.astype(np.int64) @ weight.astype(np.int64))

@@ -1,4 +1,4 @@
-"""ONNX's layers with quantised weights become one node each, against NumPy."""
+"""ONNX's layers with quantized weights become one node each. Compared with NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def runtime_model(made: NodeProto, x: tuple[int, ...], constants: dict[str, Arra
 
 
 def packed(numbers: Array) -> Array:
-    """Two of 0..15 a byte, rows in whole bytes."""
+    """Packs two values of 0..15 per byte. Rows start at bytes."""
     even = np.pad(numbers, [(0, 0), (0, numbers.shape[1] % 2)])
     return np.asarray(even[:, 0::2] | even[:, 1::2] << 4, np.uint8)
 

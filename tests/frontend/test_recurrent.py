@@ -1,4 +1,4 @@
-"""Recurrent networks as PyTorch exports them, and what the importer refuses."""
+"""Recurrent networks as PyTorch exports them, and unsupported ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 class Packed(nn.Module):  # type: ignore[misc]
-    """A layer over sequences of several lengths."""
+    """A layer over packed sequences of several lengths."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Packed(nn.Module):  # type: ignore[misc]
 
 
 def check(module: Any, inputs: dict[str, Any], library: OpLibrary, folder: Path) -> Graph:
-    """Imports an export of the module, and compares every output with the module's own."""
+    """Imports an export of the module, and compares every output with PyTorch's."""
     path = folder / "m.onnx"
     args = tuple(inputs.values())
     export_traced(module, args, path, opset_version=14, input_names=list(inputs))

@@ -1,4 +1,6 @@
-"""Rotary embeddings in all their spellings become one operator, of known and of computed angles."""
+"""Rotary embeddings in all decomposed forms become one operator, with constant or computed
+angles.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ X = (BATCH, HEADS, LENGTH, SIZE)
 
 
 def parts(build: Builder, x: Tensor, interleaved: bool, viewed: bool) -> tuple[Tensor, Tensor]:
-    """The first and the second of each pair."""
+    """The first and the second elements of the pairs."""
     half, last = x.shape[-1] // 2, len(x.shape) - 1
     if viewed:
         shape = (half, 2) if interleaved else (2, half)
@@ -30,7 +32,7 @@ def parts(build: Builder, x: Tensor, interleaved: bool, viewed: bool) -> tuple[T
 
 
 def join(build: Builder, first: Tensor, second: Tensor, interleaved: bool) -> Tensor:
-    """Rows whose pairs these are."""
+    """Rows with these pairs."""
     last = len(first.shape) - 1
     if not interleaved:
         return build.cat([first, second], last)
@@ -82,7 +84,7 @@ def test_of_tables_for_pairs(
 def test_of_tables_for_elements(
     library: OpLibrary, interleaved: bool, viewed: bool, known: bool
 ) -> None:
-    """Positions may be known, or given to each run."""
+    """Positions are constant, or an input."""
 
     def make(build: Builder, x: Tensor, *given: Tensor) -> Tensor:
         steps = 0.5 ** np.arange(SIZE // 2, dtype=np.float32)
@@ -120,7 +122,7 @@ def test_of_halves_joined_as_neighbours_is_none(library: OpLibrary) -> None:
 
 
 def test_turned_the_other_way_is_none(library: OpLibrary) -> None:
-    """(x₁ · cos - x₂ · sin, x₂ · sin + x₁ · cos) is no rotation."""
+    """(x₁ · cos - x₂ · sin, x₂ · sin + x₁ · cos) is not a rotation."""
 
     def make(build: Builder, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         first, second = parts(build, x, interleaved=False, viewed=False)

@@ -1,4 +1,4 @@
-"""What models select, as graph files and as ONNX; every message."""
+"""Operator selection by models, as graph files and as ONNX, and its error messages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from spirloom import graph_file
-from spirloom.calls import calls
 from spirloom.ir import DType, Graph, Node, Storage, Tensor, constant
+from spirloom.operator_calls import calls
 from spirloom.ops import OpLibrary
-from spirloom.passes.half import to_half
+from spirloom.passes.fp16 import to_fp16
 from spirloom.selective import read_model_calls
 
 from codegen.errors import SpecError
@@ -45,7 +45,7 @@ def message(*models: Path, dtypes: tuple[str, ...] = ()) -> str:
 
 
 def chain(library: OpLibrary, *ops: str, shape: tuple[int, ...] = (2, 5)) -> Graph:
-    """Unary ops one after another."""
+    """Consecutive unary ops."""
     graph = Graph([Tensor("x", F32, shape)])
     x = graph.inputs[0]
     for i, op in enumerate(ops):
@@ -88,7 +88,7 @@ def test_list_yaml_and_model_agree(library: OpLibrary, tmp_path: Path) -> None:
     graph = chain(library, "aten.tanh", "aten.erf", "aten.tanh")
     for fp16 in (False, True):
         if fp16:
-            to_half(graph, library)
+            to_fp16(graph, library)
         for storages in ((), ("buffer",), ("texture3d",)):
             ids = needs(graph, tmp_path, storages=storages)
             path = tmp_path / "ops.yaml"
@@ -112,7 +112,7 @@ def test_two_models_give_the_union(library: OpLibrary, tmp_path: Path) -> None:
 
 def test_half_precision_with_its_filter(library: OpLibrary, tmp_path: Path) -> None:
     graph = chain(library, "aten.tanh")
-    to_half(graph, library)
+    to_fp16(graph, library)
     ids = needs(graph, tmp_path, "f16", storages=("buffer",))
     assert ids == [
         "tanh_f16_buffer",
@@ -147,7 +147,7 @@ def test_the_generator_alone_imports_nothing(tmp_path: Path) -> None:
     assert str(error.value) == (
         f"MODELS: error: {path}: .onnx files are imported by the front end. Run `python3 -m "
         "spirloom.selective` in place of `python3 -m codegen`, with frontend/ on PYTHONPATH, or "
-        "name the graph file that `spirloom import` makes of the model."
+        "specify the graph file that `spirloom import` writes for the model."
     )
 
 
@@ -158,7 +158,7 @@ def test_message_of_open_dimensions(tmp_path: Path) -> None:
     said = message(path)
     assert said.startswith(f"SPIRLOOM_MODELS: error: {path}: ")
     assert "--dim batch=N" in said
-    assert said.endswith("is made with `spirloom import`; name its graph file.")
+    assert said.endswith("must be imported with `spirloom import`. Specify its graph file.")
 
 
 def test_message_of_an_unknown_op(library: OpLibrary, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sequences: known at import, they leave nothing behind but their tensors."""
+"""Sequences are resolved at import: only their tensors remain."""
 
 from __future__ import annotations
 

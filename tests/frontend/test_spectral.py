@@ -1,4 +1,4 @@
-"""Fourier transforms and regions against NumPy and torchvision."""
+"""Fourier transforms and RoiAlign compared with NumPy and torchvision."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_stft_with_a_window(library: OpLibrary, tmp_path: Path) -> None:
 @pytest.mark.parametrize("aligned", [False, True])
 def test_roi_align(library: OpLibrary, tmp_path: Path, aligned: bool) -> None:
     x = random(2, 3, 6, 8)
-    # Inside, partly beyond the image, far beyond it, and smaller than one element.
+    # Inside, partly outside the image, far outside, and smaller than one element.
     boxes = np.array([[2, 2, 9, 7], [-6, -4, 6, 8], [12, 3, 30, 20], [4, 4, 4.2, 4.3]], np.float32)
     images = np.array([0, 1, 1, 0], np.int64)
     made = node(

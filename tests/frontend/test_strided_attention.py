@@ -1,4 +1,4 @@
-"""Attention reads and writes rows where projections have them, in all the ways models cut heads."""
+"""Attention with strided operands, for all layouts of heads in models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
-from spirloom.passes.strided_attention import STRIDED, stride_attention
+from spirloom.passes.attention.strided import STRIDED, stride_attention
 from spirloom.sizes import Symbol
 from spirloom.varying.generalize import generalize
 from spirloom.varying.specialize import specialize
@@ -40,7 +40,7 @@ def graph_of(library: OpLibrary, make: Make, *shape: int) -> Graph:
 
 
 def strided(library: OpLibrary, graph: Graph) -> list[str]:
-    """The ops that are left, which give what the graph gave."""
+    """The remaining ops. Results must be unchanged."""
     inputs = {t.name: random(*t.shape) for t in graph.inputs}
     before = list(reference_run.run(graph, inputs).values())
     stride_attention(graph, library)
@@ -81,14 +81,14 @@ def sliced(build: Builder, x: Tensor) -> Tensor:
 
 
 def unbound(build: Builder, x: Tensor) -> Tensor:
-    """The heads of all three are permuted together, then taken apart."""
+    """The heads of query, key and value are permuted together, then split."""
     parts = build.permute(build.view(x, (BATCH, ROWS, 3, HEADS, DEPTH)), (2, 0, 3, 1, 4))
     split = [build.emit("aten.select.int", x=parts, dim=0, index=i) for i in range(3)]
     return by_rows(build, attend(build, *split))
 
 
 def by_head(build: Builder, x: Tensor) -> Tensor:
-    """The query, key and value of a head side by side."""
+    """The query, key and value of a head are adjacent."""
     heads = build.permute(build.view(x, (BATCH, ROWS, HEADS, 3 * DEPTH)), (0, 2, 1, 3))
     parts = [columns(build, heads, i * DEPTH, (i + 1) * DEPTH) for i in range(3)]
     return by_rows(build, attend(build, *parts))
@@ -133,7 +133,7 @@ def test_of_projections_of_their_own(library: OpLibrary) -> None:
 
 
 def rows_first(build: Builder, x: Tensor) -> Tensor:
-    """[row, batch, columns]; batches and heads are one dim."""
+    """[row, batch, columns], with batches and heads in one dimension."""
     parts = [
         build.permute(
             build.view(columns(build, x, i * COLUMNS, (i + 1) * COLUMNS), (ROWS, -1, DEPTH)),
@@ -178,7 +178,7 @@ def test_copies_that_others_read_stay(library: OpLibrary) -> None:
 
 @pytest.mark.parametrize("place", [1, 2, 11])
 def test_results_stay(library: OpLibrary, place: int) -> None:
-    """A key's heads, the sum over values, and what is behind it."""
+    """A key's heads, the sum over values, and the result after it."""
     graph = graph_of(library, sliced, BATCH, ROWS, 3 * COLUMNS)
     graph.outputs.append(graph.nodes[place].outputs[0])
     graph.outputs[-1].name = "also"

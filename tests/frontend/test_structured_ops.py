@@ -1,4 +1,4 @@
-"""ONNX operators over windows, indices and order: what they become, and that PyTorch agrees."""
+"""ONNX operators over windows, indices and order, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.frontend.models import compute, imported, model, node, ops, random
 
 functional = torch.nn.functional
 
-# Name → node, shape of x, constants, the operators it becomes, and the same in PyTorch.
+# Name → node, shape of x, constants, the operators that it becomes, and the same in PyTorch.
 Case = tuple[NodeProto, tuple[int, ...], Mapping[str, Array], list[str], Callable[..., Any]]
 W = {"w": random(3, 2, 3, 3, seed=1)}
 GRID = {"g": random(2, 4, 5, 2, seed=2) * np.float32(0.7)}
@@ -27,7 +27,7 @@ UPDATES = random(2, 3, seed=3)
 
 
 def mean_of_cubes(x: torch.Tensor) -> torch.Tensor:
-    """Means of 3 by 3 by 3 elements, zeros beyond the edges counted."""
+    """Means of 3 x 3 x 3 elements, including the zero padding."""
     return functional.avg_pool3d(functional.pad(x, (0, 0, 0, 1, 1, 1)), 3, 1)
 
 

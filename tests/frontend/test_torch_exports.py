@@ -1,4 +1,4 @@
-"""What PyTorch exports at several opsets: few nodes, and PyTorch's numbers."""
+"""PyTorch exports at several opsets: few nodes, and PyTorch's results."""
 
 from __future__ import annotations
 

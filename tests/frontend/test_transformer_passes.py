@@ -1,4 +1,4 @@
-"""What transformers spell out, in all their ways, becomes one operator with the same numbers."""
+"""Decomposed operators of transformers, in all forms, become one operator with equal results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def made(library: OpLibrary, make: Make, shapes: list[Shape], dtype: DType = DTy
 def optimized(
     library: OpLibrary, make: Make, *shapes: Shape, dtype: DType = DType.F32, atol: float = 1e-5
 ) -> Graph:
-    """The graph after the passes, which computes what it computed before."""
+    """The graph after the passes. Results must be unchanged."""
     plain, graph = (made(library, make, [*shapes], dtype) for _ in range(2))
     optimize(graph, library)
     inputs = {t.name: random(*t.shape, seed=i).astype(dtype.numpy)
@@ -97,7 +97,7 @@ def test_rms_norm_by_a_weight_that_is_an_input(library: OpLibrary) -> None:
 
 @pytest.mark.parametrize("narrow_first", [False, True])
 def test_rms_norm_of_a_half_model_needs_no_casts(library: OpLibrary, narrow_first: bool) -> None:
-    """Llama narrows what it multiplies by the weight, Gemma the product."""
+    """Llama converts to fp16 before multiplying by the weight, Gemma after."""
 
     def make(build: Builder, x: Tensor) -> Tensor:
         y = rms(build, build.emit("aten._to_copy", x=x, dtype="f32"))
@@ -121,7 +121,7 @@ def test_layer_norm_is_that_of_what_was_centred(library: OpLibrary, quotient: st
 
 
 def test_layer_norm_that_is_centred_twice(library: OpLibrary) -> None:
-    """As Cohere's, which is without a name for what was centred."""
+    """As in Cohere's models, where the centered value is computed twice."""
 
     def centred(build: Builder, x: Tensor) -> Tensor:
         mean = build.emit("aten.mean.dim", x=x, dim=(2,), keepdim=True)

@@ -1,4 +1,4 @@
-"""Graphs whose sizes vary: at every size they compute what the graph of that size does."""
+"""Graphs with symbolic sizes compute the same as graphs of each fixed size."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ from spirloom.onnx.inputs import Shapes
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
 from spirloom.sizes import Symbol, Varying
-from spirloom.varying.fit import Fitter
 from spirloom.varying.generalize import generalize
-from spirloom.varying.points import points
-from spirloom.varying.reader import SizeReader
+from spirloom.varying.size_fit import Fitter, SizeReader, points
 from spirloom.varying.specialize import specialize
 
 from codegen.flatbuffer import MalformedBuffer
@@ -35,7 +33,7 @@ BATCH, SEQ, HEIGHT = Symbol("batch", 1, 8), Symbol("seq", 1, 40), Symbol("height
 def fixed(
     path: Path, library: OpLibrary, sizes: Mapping[str, int], sizes_vary: bool = False
 ) -> Graph:
-    """The graph of one size."""
+    """The graph at fixed sizes."""
     graph = import_model(path, library, Shapes(sizes))
     optimize(graph, library, sizes_vary=sizes_vary)
     return graph
@@ -56,7 +54,7 @@ def written(folder: Path, nodes: Sequence[object], **arguments: object) -> Path:
 
 
 def agree(path: Path, library: OpLibrary, graph: Graph, sizes: Mapping[str, int]) -> None:
-    """Compares the graph at the sizes with the one imported for them."""
+    """Compares the graph at these sizes with one imported for them."""
     expected, special = fixed(path, library, sizes), specialize(graph, sizes, library)
     random = np.random.default_rng(3)
     inputs: dict[str, Array] = {
@@ -128,7 +126,7 @@ def test_constants_are_cut_to_size(library: OpLibrary, tmp_path: Path) -> None:
 
 
 def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path) -> None:
-    """A mean that divides by the size, known at import only."""
+    """A mean that divides by the size, which is constant at import."""
     path = written(
         tmp_path,
         [node("Shape", "x", "s"), node("Gather", "s zero", "n", axis=0),
@@ -143,7 +141,7 @@ def test_what_cannot_vary_is_refused_by_name(library: OpLibrary, tmp_path: Path)
 
 
 def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> None:
-    """As many parts as the size tells."""
+    """The number of parts depends on the size."""
     path = written(
         tmp_path,
         [node("SequenceEmpty", "", "none"), node("SplitToSequence", "x", "parts", axis=0),
@@ -155,7 +153,7 @@ def test_another_structure_is_refused(library: OpLibrary, tmp_path: Path) -> Non
 
 
 def root(**changes: Any) -> SimpleNamespace:
-    """The root table of a file with the symbol n and the size 2 n, some of it changed."""
+    """The root table of a file with the symbol n and the size 2 n, with some fields replaced."""
     term = SimpleNamespace(factor=2, symbols=[changes.get("place", 0)])
     size = SimpleNamespace(terms=[term], divisor=changes.get("divisor", 1))
     bounds = {"least": changes.get("least", 1), "greatest": 4}
@@ -166,7 +164,7 @@ def root(**changes: Any) -> SimpleNamespace:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"least": 5}, r"symbol 0 \('n'\) is between 5 and 4"),
+        ({"least": 5}, r"symbol 0 \('n'\) has the bounds 5 and 4"),
         ({"least": -1}, "is between -1 and 4"),
         ({"names": [b""]}, "symbol 0"),
         ({"names": [b"\xff"]}, "is not UTF-8"),
@@ -192,7 +190,7 @@ def test_damaged_sizes_are_refused() -> None:
 
 
 def test_selections_serve_every_size(library: OpLibrary, tmp_path: Path) -> None:
-    """A graph of any size selects no more than the one whose sizes vary."""
+    """A graph at any fixed size selects a subset of the variants of the symbolic one."""
     path = varying_models.export_language(tmp_path / "language.onnx")
     graph_file.save(varying(path, library, [BATCH, SEQ]), tmp_path / "varying.slg")
     kept = select(reference_run.LIBRARY, Selectors(models=(tmp_path / "varying.slg",)))

@@ -1,4 +1,4 @@
-"""The words of specs are those of the graph file's schema, number for number."""
+"""Enums of specs equal those of the graph file's schema."""
 
 from __future__ import annotations
 

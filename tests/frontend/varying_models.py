@@ -1,4 +1,4 @@
-"""Networks in PyTorch whose batch, length or height varies, exported as people do."""
+"""PyTorch networks with symbolic batch, length or height, exported as usual."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH, HEADS, LONGEST = 24, 3, 40
 
 
 class Attention(nn.Module):  # type: ignore[misc]
-    """Self-attention with a causal mask and views made of sizes, as language models spell it."""
+    """Self-attention with a causal mask and views with computed sizes, as in language models."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Language(nn.Module):  # type: ignore[misc]
 
 
 def convolutional() -> nn.Module:
-    """A small network of images with a residual branch, pooling and a classifier."""
+    """A small image network with a residual branch, pooling and a classifier."""
 
     class Residual(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs graphs on the device and measures how far apart results are."""
+"""Runs graphs on the device and measures the distance of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spirloom.ir import Array, Graph
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """spirloom-run, and a folder for the files it reads and writes."""
+    """spirloom-run, and a directory for its files."""
 
     program: Path
     folder: Path
@@ -35,7 +35,7 @@ class Device:
 
 
 def distance(a: Array, b: Array) -> float:
-    """‖a − b‖ / ‖b‖; infinite where a number is not finite or the shapes differ."""
+    """‖a − b‖ / ‖b‖. Infinite where an element is not finite or the shapes differ."""
     if a.shape != b.shape or not np.isfinite(a).all():
         return float("inf")
     wide = b.astype(np.float64)

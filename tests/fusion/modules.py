@@ -1,4 +1,4 @@
-"""PyTorch modules, each with what one optimisation of the importer looks for."""
+"""PyTorch modules, each with the pattern of one optimization pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import nn
 
 
 class Parallel(nn.Module):  # type: ignore[misc]
-    """Several modules over one input; their outputs side by side."""
+    """Several modules over one input, with concatenated outputs."""
 
     def __init__(self, *branches: nn.Module) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Calls(nn.Module):  # type: ignore[misc]
 
 
 class AddsAfter(nn.Module):  # type: ignore[misc]
-    """A layer without bias, then a constant of its own for each channel."""
+    """A layer without bias, followed by a constant per channel."""
 
     def __init__(self, layer: nn.Module, shape: Sequence[int]) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class AddsAfter(nn.Module):  # type: ignore[misc]
 
 
 class Residual(nn.Module):  # type: ignore[misc]
-    """The sum of what two modules make of one input."""
+    """The sum of the results of two modules for one input."""
 
     def __init__(self, first: nn.Module, second: nn.Module) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def activated(layer: Callable[[], nn.Module]) -> nn.Module:
 
 
 def normalized(layer: nn.Module) -> nn.Module:
-    """The layer and a batch norm with statistics that are not 0 and 1."""
+    """The layer and a batch norm with non-trivial statistics."""
     norm = nn.BatchNorm2d(layer.weight.shape[0])
     norm.weight.data.uniform_(0.5, 1.5)
     norm.bias.data.normal_()
@@ -90,7 +90,7 @@ def rearranged(x: Any) -> Any:
 
 
 def heads(x: Any) -> Any:
-    """Parts of what a layer gives, by heads: the second with its rows as columns."""
+    """Parts of a layer's result, by heads. The second is transposed."""
     first, second = x.reshape(2, 9, 2, 2, 12).unbind(2)
     return first.permute(0, 2, 1, 3), second.permute(0, 2, 3, 1)
 
@@ -100,12 +100,12 @@ COSINES, SINES = ANGLES.cos(), ANGLES.sin()
 
 
 def rotated(x: Any) -> Any:
-    """A rotary embedding, spelled with halves."""
+    """A rotary embedding with pairs in two halves."""
     return x * COSINES + torch.cat((-x[..., 2:], x[..., :2]), -1) * SINES
 
 
 def rotated_pairs(x: Any) -> Any:
-    """One of pairs of neighbours, by angles that are computed."""
+    """A rotary embedding with interleaved pairs and computed angles."""
     angles = x[:, :1, :, :2].tanh()
     cos, sin = angles.cos(), angles.sin()
     first, second = x.reshape(*x.shape[:-1], 2, 2).unbind(-1)
@@ -114,7 +114,7 @@ def rotated_pairs(x: Any) -> Any:
 
 
 def unit_mean_square(x: Any) -> Any:
-    """As models of half precision spell it, without a weight."""
+    """RMS normalization in the form of fp16 models, without a weight."""
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3)
 
 
@@ -123,8 +123,9 @@ def tanh_gelu(x: Any) -> Any:
 
 
 class Attention(nn.Module):  # type: ignore[misc]
-    """As models spell it: the scale before or behind the product, with or without a mask; and one
-    whose weights are read again, which stays as it is."""
+    """Decomposed attention: the scale before or after the product, with or without a mask. With
+    weights that are read again, it is not fused.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,8 +144,9 @@ class Attention(nn.Module):  # type: ignore[misc]
 
 
 class Heads(nn.Module):  # type: ignore[misc]
-    """Attention among projections: a packed one, batches first and rows first, and one for each of
-    query, key and value; of one of them another reader needs the heads as they are."""
+    """Attention among projections: a packed one (batch first and sequence first), and separate
+    ones. One variant has another reader of the heads.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -166,7 +168,7 @@ class Heads(nn.Module):  # type: ignore[misc]
 
 
 class RowsFirst(Heads):
-    """Attention among projections of [row, batch, column] in a model of batches first."""
+    """Attention among projections of [row, batch, column] in a batch-first model."""
 
     def forward(self, x: Any) -> Any:
         turned = self.packed(x.transpose(0, 1)).chunk(3, -1)
@@ -176,7 +178,7 @@ class RowsFirst(Heads):
 
 
 class RmsNorm(nn.Module):  # type: ignore[misc]
-    """Over the last dims."""
+    """RMS normalization over the last dimensions."""
 
     def __init__(self, shape: Sequence[int]) -> None:
         super().__init__()
@@ -188,14 +190,14 @@ class RmsNorm(nn.Module):  # type: ignore[misc]
 
 
 def channels_last(function: Callable[[Any], Any]) -> nn.Module:
-    """The function between two layers, of channels in the last dimension."""
+    """The function between two layers, with channels in the last dimension."""
     between = Calls(lambda x: function(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2))
     return nn.Sequential(nn.Conv2d(6, 5, 3), between, nn.Conv2d(5, 6, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`fused` is an op that more of is there with the pass, `plain` one that fewer of is there."""
+    """`fused` is an op that the pass adds, `plain` one that it removes."""
 
     skipped: str
     module: Callable[[], nn.Module]

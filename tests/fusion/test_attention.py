@@ -1,7 +1,4 @@
-"""Attention as one operator and as what it stands for, on the device.
-
-Both against PyTorch's own.
-"""
+"""Attention as one operator and decomposed, on the device."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def one_call(library: OpLibrary, keys: int, mask: bool, causal: bool) -> Graph:
     return named(graph, y)
 
 
-def spelled_out(library: OpLibrary, keys: int, mask: bool, causal: bool) -> Graph:
+def decomposed(library: OpLibrary, keys: int, mask: bool, causal: bool) -> Graph:
     """softmax(query · keyᵀ / √depth + mask) · value"""
     graph = Graph([], [])
     build = Builder(library, graph)
@@ -74,7 +71,7 @@ def named(graph: Graph, y: Tensor) -> Graph:
 
 
 def attention(*given: Any, is_causal: bool) -> torch.Tensor:
-    """PyTorch's; 1.13 has it under a name of its own, with the weights."""
+    """PyTorch's attention. In 1.13 it has a private name and returns the weights."""
     functional = torch.nn.functional
     if hasattr(functional, "scaled_dot_product_attention"):
         y: torch.Tensor = functional.scaled_dot_product_attention(*given, is_causal=is_causal)
@@ -97,9 +94,9 @@ def test_attention(
     dtype: str,
 ) -> None:
     torch.manual_seed(5)
-    graphs = [make(library, keys, mask, causal) for make in (one_call, spelled_out)]
+    graphs = [make(library, keys, mask, causal) for make in (one_call, decomposed)]
     given = {tensor.name: torch.randn(tensor.shape) for tensor in graphs[0].inputs}
-    if mask:  # with keys that a query must not see
+    if mask:  # with masked keys
         given["mask"] = torch.where(given["mask"] > 0.5, -torch.inf, given["mask"])
     expected = attention(
         given["query"], given["key"], given["value"], given.get("mask"), is_causal=causal
@@ -117,7 +114,7 @@ def test_attention(
 
 
 def of_few_heads(library: OpLibrary) -> Graph:
-    """Three heads of queries read one of keys and values, written out; the mask is causal."""
+    """Three query heads read one repeated key and value head, with a causal mask."""
     graph = Graph([], [])
     build = Builder(library, graph)
     build.name = "attention"
@@ -139,7 +136,7 @@ def test_with_and_without_what_it_knows(
     library: OpLibrary, spirloom_run: Path, tmp_path: Path, dtype: str
 ) -> None:
     plain, simple = of_few_heads(library), of_few_heads(library)
-    steps = "stride-attention"  # would read one head for all, too
+    steps = "stride-attention"  # would also read one head for all
     optimize(plain, library, fp16=dtype == "f16", skip=["simplify-attention", steps])
     optimize(simple, library, fp16=dtype == "f16", skip=[steps])
     assert {node.op for node in plain.nodes} - {node.op for node in simple.nodes} == {"aten.expand"}

@@ -1,4 +1,4 @@
-"""A cast and the change of storage at a graph's border are one dispatch."""
+"""A cast and a storage conversion at a graph input or output are one dispatch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fusion.device import Device, distance
 
 
 def network(library: OpLibrary) -> Graph:
-    """y = tanh(x) + x in half precision between float32; texels of 5 channels have padding."""
+    """y = tanh(x) + x in fp16 between fp32. Texels of 5 channels have padding."""
     graph = Graph([], [])
     build = Builder(library, graph)
     x = Tensor("x", DType.F32, (2, 5, 3, 7))

@@ -1,7 +1,4 @@
-"""A graph with each optimisation of the importer and without it, on the device: same results.
-
-The oracle of both is PyTorch.
-"""
+"""A graph with and without each optimization pass, on the device: same results."""
 
 from __future__ import annotations
 
@@ -20,13 +17,13 @@ from tests.fusion.device import Device, distance
 from tests.fusion.modules import CASES, Case
 from tests.onnx_export import export_traced
 
-# Relative to the norm. f16: rounding of what lies between the operators that were fused.
+# Relative to the norm. f16: rounding of intermediate results that were fused.
 BETWEEN = {"f32": 2e-6, "f16": 1.5e-3}
 TO_PYTORCH = {"f32": 2e-6, "f16": 1.5e-3}
 
 
 def export(case: Case, path: Path) -> tuple[Array, list[Array]]:
-    """Writes the model; returns an input and PyTorch's outputs for it."""
+    """Writes the model. Returns an input and PyTorch's outputs for it."""
     torch.manual_seed(3)
     module = case.module().eval()
     x = 2 * torch.randn(case.shape)
@@ -38,7 +35,7 @@ def export(case: Case, path: Path) -> tuple[Array, list[Array]]:
         path,
         opset_version=13,
         input_names=["x"],
-        # The exporter folds batch norms itself otherwise.
+        # The exporter otherwise folds batch norms itself.
         training=torch.onnx.TrainingMode.PRESERVE,
         do_constant_folding=False,
     )
@@ -59,7 +56,7 @@ def test_with_and_without(
     device = Device(spirloom_run, tmp_path)
     for dtype in ("f32", "f16"):
         fused, plain = (import_model(tmp_path / "model.onnx", library, Shapes()) for _ in range(2))
-        skip = {"fuse-chains"} - {case.skipped}  # chains would take in what other cases count
+        skip = {"fuse-chains"} - {case.skipped}  # chains would fuse ops that other cases count
         optimize(fused, library, fp16=dtype == "f16", skip=skip)
         optimize(plain, library, fp16=dtype == "f16", skip=skip | {case.skipped})
         assert count(fused, case.plain) < count(plain, case.plain)

@@ -1,4 +1,4 @@
-"""Concatenations and slices that need no copies, on the device, with PyTorch as the oracle."""
+"""Concatenations and slices without copies, on the device, with PyTorch as the oracle."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.onnx_export import export_traced
 
 
 class DenseBlock(nn.Module):  # type: ignore[misc]
-    """Each layer reads all that came before it, as in DenseNet."""
+    """Each layer reads all previous results, as in DenseNet."""
 
     def __init__(self) -> None:
         super().__init__()
         self.layers = nn.ModuleList(nn.Conv2d(8 + 4 * i, 4, 3, padding=1) for i in range(3))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The block's features, and its first layer's."""
+        """The features of the block, and those of its first layer."""
         features = [torch.relu(x)]
         for layer in self.layers:
             features.append(torch.relu(layer(torch.cat(features, 1))))
@@ -33,14 +33,14 @@ class DenseBlock(nn.Module):  # type: ignore[misc]
 
 
 class Shuffle(nn.Module):  # type: ignore[misc]
-    """Halves that go different ways and meet again, as in ShuffleNet."""
+    """Two branches that are joined again, as in ShuffleNet."""
 
     def __init__(self) -> None:
         super().__init__()
         self.branch = nn.Conv2d(4, 4, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The channels of both halves in turns."""
+        """Interleaves the channels of both branches."""
         left, right = x[:, :4], x[:, 4:]
         joined = torch.cat([left, self.branch(right), right * 2, left + 1], 1)
         n, c, h, w = joined.shape
@@ -48,10 +48,10 @@ class Shuffle(nn.Module):  # type: ignore[misc]
 
 
 class Nested(nn.Module):  # type: ignore[misc]
-    """Joins of joins, parts used twice, parts of odd sizes, and slices of what was joined."""
+    """Nested concatenations, reused parts, parts of odd sizes, and slices of concatenations."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Three tensors made of the same parts."""
+        """Three tensors with the same parts."""
         a, b = torch.relu(x), torch.sigmoid(x)
         inner = torch.cat([a, b], 1)
         odd = torch.tanh(x[:, :3, :5, :1])

@@ -14,8 +14,8 @@ from typing import Any
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.gguf import import_gguf
-from spirloom.gguf.architectures import ARCHITECTURES
 from spirloom.gguf.blocks import BLOCKS
+from spirloom.gguf.config import ARCHITECTURES
 from spirloom.ops import OpLibrary
 
 from tests.frontend.gguf_writer import F16, F32, Q4_0, Q8_0, file_bytes, tiny_metadata, tiny_tensors

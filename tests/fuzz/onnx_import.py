@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
-from spirloom.onnx.guess import Guesses
 from spirloom.onnx.importer import import_model
 from spirloom.onnx.inputs import Shapes
+from spirloom.onnx.shape_inference import Guesses
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
-from spirloom.onnx.messages import messages
+from spirloom.onnx.external_data import messages
 
 NUMBERS = (0, 1, -1, 2, 3, -2, 7, 100, 1 << 31, -(1 << 31), 1 << 62)
 SIZES = (0, 1, 2, 3, 5, 7)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from google.protobuf.message import Message
 from onnx import ModelProto, helper, numpy_helper
-from spirloom.onnx.messages import messages
+from spirloom.onnx.external_data import messages
 
 from tests.frontend.models import model, node
 from tests.frontend.models import random as numbers
@@ -19,7 +19,7 @@ from tests.onnx_suite.more_models import MODELS
 from tests.onnx_suite.suite import SuiteCase, only_tensors, read_suite
 
 SUITE = Path("/usr/share/libonnx-testdata/data")
-_MOST_BYTES = 8192
+_MAX_BYTES = 8192
 
 
 def network() -> ModelProto:
@@ -80,7 +80,7 @@ def seeds() -> tuple[ModelProto | SuiteCase, ...]:
 
 def _suite_cases() -> Iterator[SuiteCase]:
     for case in read_suite(SUITE):
-        small = case.path.stat().st_size <= _MOST_BYTES
+        small = case.path.stat().st_size <= _MAX_BYTES
         if small and only_tensors([*case.inputs, *case.model.graph.output]):
             yield case
 
@@ -100,7 +100,7 @@ def drawn(choose: random.Random) -> ModelProto:
         return made
     made.CopyFrom(seed.model)
     for info, value in zip(seed.inputs, _inputs(seed), strict=False):
-        if choose.random() < 0.5 or value.dtype == object or value.nbytes > _MOST_BYTES:
+        if choose.random() < 0.5 or value.dtype == object or value.nbytes > _MAX_BYTES:
             continue
         array = np.array(value)
         if array.dtype.kind in "iu" and array.size and choose.random() < 0.5:

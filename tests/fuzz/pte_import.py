@@ -14,9 +14,8 @@ from pathlib import Path
 from spirloom import graph_file, graph_reader
 from spirloom.errors import ImportFailure
 from spirloom.ops import OpLibrary
-from spirloom.pte.cases import cases_of
 from spirloom.pte.describe import to_text
-from spirloom.pte.file import ProgramFile
+from spirloom.pte.file import ProgramFile, cases_of
 from spirloom.pte.importer import import_method
 from spirloom.pte.method import method_of
 from spirloom.torch.options import Options

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from spirloom.errors import ImportFailure
-from spirloom.torch.archived import read_archive
+from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
 

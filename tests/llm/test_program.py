@@ -21,7 +21,7 @@ PROMPT = "The quick brown fox jumps over it."
 def test_steps_go_together_as_in_python() -> None:
     text = (Path(__file__).parents[2] / "llm" / "model" / "generate.cpp").read_text()
     found = dict(re.findall(r"constexpr \w+ (kMostTogether|kBurstSeconds) = ([\d.]+);", text))
-    assert int(found["kMostTogether"]) == language_model.MOST_TOGETHER
+    assert int(found["kMostTogether"]) == language_model.MAX_BATCHED_STEPS
     assert float(found["kBurstSeconds"]) == language_model.BURST_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""Imports a network and runs it with the tools that users have."""
+"""Imports and runs a network with the command-line tools."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TOLERANCE = {"f32": 1e-4, "f16": 2e-2}
 
 
 class StepFailed(Exception):
-    """A tool ended with an error. `said` is what it printed."""
+    """A tool failed. `output` is its standard output and error."""
 
-    def __init__(self, command: str, code: int, said: str) -> None:
-        super().__init__(f"{command}\nends with exit code {code}:\n{said}")
-        self.said = said
+    def __init__(self, command: str, code: int, output: str) -> None:
+        super().__init__(f"{command}\nfailed with exit code {code}:\n{output}")
+        self.output = output
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`error` is ‖y − r‖ / ‖r‖ against PyTorch; `stats` is what spirloom-run says."""
+    """`error` is ‖y − r‖ / ‖r‖ relative to PyTorch; `stats` is the JSON of spirloom-run."""
 
     error: float
     stats: dict[str, object]
@@ -41,12 +41,11 @@ def call(command: list[str | Path]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         words = " ".join(str(part) for part in command)
-        said = f"{done.stdout}{done.stderr}".strip()
-        raise StepFailed(words, done.returncode, said)
+        raise StepFailed(words, done.returncode, f"{done.stdout}{done.stderr}".strip())
 
 
 def import_network(tools: Tools, onnx: Path, batch: int | str, dtype: str, folder: Path) -> Path:
-    """The graph file for a batch, or for all between bounds, such as 1..3."""
+    """Imports the network for a batch size, or for a range of batch sizes such as 1..3."""
     model = folder / f"batch{batch}_{dtype}.slg"
     command: list[str | Path] = [tools.spirloom, "import", onnx, "-o", model, "--dim"]
     command.append(f"batch={batch}")
@@ -55,7 +54,7 @@ def import_network(tools: Tools, onnx: Path, batch: int | str, dtype: str, folde
 
 
 def relative_error(y: npt.NDArray[np.float32], r: npt.NDArray[np.float32]) -> float:
-    """Infinite for a wrong shape or a result that is not finite."""
+    """The relative error; infinite for a wrong shape or a non-finite result."""
     if y.shape != r.shape or not np.isfinite(y).all():
         return float("inf")
     return float(np.linalg.norm(y.astype(np.float64) - r) / np.linalg.norm(r.astype(np.float64)))
@@ -73,7 +72,7 @@ def run_network(
     stats = folder / "stats.json"
     command: list[str | Path] = [tools.run, model, "--repeat", str(repeat)]
     for name, values in exported.inputs.items():
-        # Token numbers are int64 in PyTorch and int32 in the graph.
+        # Token ids are int64 in PyTorch and int32 in the graph.
         narrow = values.astype(np.int32) if values.dtype == np.int64 else values
         np.save(folder / f"{name}.npy", narrow[:batch])
         command += ["--input", f"{name}={folder / name}.npy"]

@@ -1,7 +1,7 @@
-"""Networks as ONNX files, and PyTorch's own answers for them.
+"""Networks as ONNX files, with PyTorch's results.
 
-Making one costs seconds, so each is kept in a cache folder under a name that tells the versions and
-the recipe it came from.
+An export takes seconds, so exports are cached in a directory whose name contains a digest of the
+versions and of the code that creates the networks.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ TRANSFORMER = "transformer_encoder"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A network as files.
+    """An exported network.
 
-    The ONNX model leaves the dimension `batch` open and has the output `logits`. The arrays are
-    what PyTorch's CPU run took, by input, and gave, for LARGEST_BATCH images or sentences.
+    The ONNX model has the dynamic dimension `batch` and the output `logits`. The arrays are the
+    inputs and the logits of PyTorch's CPU run for LARGEST_BATCH images or sentences.
     """
 
     onnx: Path
@@ -41,7 +41,7 @@ class Exported:
 
 
 def make_network(name: str) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    """A network in evaluation mode, and inputs for it; the same ones for the same name."""
+    """A network in evaluation mode and its inputs; deterministic for a name."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -51,7 +51,7 @@ def make_network(name: str) -> tuple[nn.Module, dict[str, torch.Tensor]]:
 
 
 def write_network(name: str, folder: Path) -> None:
-    """Puts model.onnx, inputs.npz and logits.npy into the folder."""
+    """Writes model.onnx, inputs.npz and logits.npy to the directory."""
     network, inputs = make_network(name)
     with torch.no_grad():
         logits = network(*inputs.values())
@@ -71,7 +71,7 @@ def write_network(name: str, folder: Path) -> None:
 
 
 def recipe() -> str:
-    """Changes when any of what makes the networks does."""
+    """A digest of the code and the versions that determine the networks."""
     texts = [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))
              if path.stem in ("export", "networks", "transformer")]  # fmt: skip
     parts = (*texts, torch.__version__, torchvision.__version__)
@@ -79,7 +79,7 @@ def recipe() -> str:
 
 
 def export_network(name: str, cache: Path) -> Exported:
-    """The network from the cache; made first if it is not there."""
+    """Returns the network from the cache, and exports it first if necessary."""
     folder = cache / f"{name}-{recipe()}"
     if not folder.exists():
         cache.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def export_network(name: str, cache: Path) -> Exported:
             try:
                 unfinished.rename(folder)
             except OSError:
-                if not folder.exists():  # else another process was faster
+                if not folder.exists():  # otherwise another process exported it first
                     raise
     with np.load(folder / "inputs.npz") as inputs:
         return Exported(folder / "model.onnx", dict(inputs), np.load(folder / "logits.npy"))

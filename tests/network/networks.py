@@ -1,4 +1,4 @@
-"""torchvision's classification networks with seeded weights, and images for them."""
+"""torchvision's classification networks with seeded random weights, and input images."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def image_size(name: str) -> int:
     return 299 if name == "inception_v3" else 224
 
 
-def randomise_norms(network: nn.Module, images: torch.Tensor, generator: torch.Generator) -> None:
-    """Gives every batch norm its own scale, shift, mean and variance.
+def randomize_norms(network: nn.Module, images: torch.Tensor, generator: torch.Generator) -> None:
+    """Sets random scales, shifts, means and variances of all batch norms.
 
-    Means and variances are near those of the activations, or they would vanish or overflow after a
-    few dozen layers.
+    Means and variances are close to those of the activations; otherwise activations would vanish or
+    overflow after a few dozen layers.
     """
 
     def uniform(like: torch.Tensor, low: float, high: float) -> torch.Tensor:
@@ -28,7 +28,7 @@ def randomise_norms(network: nn.Module, images: torch.Tensor, generator: torch.G
         norm.weight.copy_(uniform(norm.weight, 0.7, 1.3))
         norm.bias.copy_(uniform(norm.bias, -0.2, 0.2))
         norm.reset_running_stats()
-        norm.momentum = 1.0  # takes the statistics of the one batch below
+        norm.momentum = 1.0  # uses the statistics of the single batch below
         norm.train()
     network(images)
     for norm in norms:
@@ -40,9 +40,9 @@ def randomise_norms(network: nn.Module, images: torch.Tensor, generator: torch.G
 
 
 def revive_zeros(network: nn.Module, generator: torch.Generator) -> None:
-    """Gives parameters that would hide what comes before them random values.
+    """Sets parameters near zero to random values, so that errors of earlier layers are visible.
 
-    These are layers that start at zero, such as ViT's head, and ConvNeXt's scales of 1e-6.
+    These are layers initialized to zero, such as ViT's head, and ConvNeXt's layer scales of 1e-6.
     """
     for name, parameter in network.named_parameters():
         if parameter.dim() > 1 and float(parameter.abs().max()) < 1e-3:
@@ -53,7 +53,7 @@ def revive_zeros(network: nn.Module, generator: torch.Generator) -> None:
 def make_torchvision(
     name: str, batch: int, generator: torch.Generator
 ) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    """The network in evaluation mode, and a batch of images for it."""
+    """A network in evaluation mode and a batch of images."""
     options = {"googlenet": {"aux_logits": False, "init_weights": False}}
     options["inception_v3"] = {"aux_logits": False, "init_weights": False}
     network: nn.Module = torchvision.models.get_model(name, weights=None, **options.get(name, {}))
@@ -62,5 +62,5 @@ def make_torchvision(
     with torch.no_grad():
         revive_zeros(network, generator)
         calibration = torch.randn((CALIBRATION_BATCH, 3, size, size), generator=generator)
-        randomise_norms(network, calibration, generator)
+        randomize_norms(network, calibration, generator)
     return network, {"image": torch.randn((batch, 3, size, size), generator=generator)}

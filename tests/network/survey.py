@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tries torchvision's networks and a transformer; prints which work, and why the others do not.
+"""Runs torchvision's networks and a transformer; prints errors against PyTorch, or failures.
 
-.venv/bin/python -m tests.network.survey                       every network below, f32, batch 1
-.venv/bin/python -m tests.network.survey alexnet --dtype f16   only this one, in f16
-.venv/bin/python -m tests.network.survey --write docs/networks.md
-                                                      keeps what it finds in the document's table
+.venv/bin/python -m tests.network.survey                       all networks, f32, batch 1
+.venv/bin/python -m tests.network.survey alexnet --dtype f16   one network, in f16
+.venv/bin/python -m tests.network.survey --write docs/models.md
+                                                      merges the results into the table of models
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.network.export import TRANSFORMER, export_network
 
 ROOT = Path(__file__).resolve().parents[2]
 STORAGES = ("buffer", "texture3d")
+LABELS = {"f32": "f32", "f16": "fp16"}  # columns of the table by dtype
 NETWORKS = (
     "alexnet",
     "convnext_tiny",
@@ -52,10 +53,11 @@ NETWORKS = (
 
 
 def survey_network(name: str, tools: Tools, arguments: argparse.Namespace) -> Row:
-    """A cell per storage, named as in COLUMNS; raises StepFailed if the import fails."""
+    """The row of a network with the maximum error over the storages. Raises StepFailed."""
     exported = export_network(name, arguments.cache)
     dtype: str = arguments.dtype
-    row: Row = {}
+    errors: list[float] = []
+    times: list[float] = []
     with tempfile.TemporaryDirectory(prefix="spirloom-survey-") as scratch:
         folder = Path(scratch)
         model = import_network(tools, exported.onnx, arguments.batch, dtype, folder)
@@ -63,20 +65,19 @@ def survey_network(name: str, tools: Tools, arguments: argparse.Namespace) -> Ro
             measured = run_network(
                 tools, model, exported, arguments.batch, storage, folder, repeat=arguments.repeat
             )
-            cell = f"{measured.error:.1e}"
+            errors.append(measured.error)
             if arguments.repeat:
-                cell += f", {float(str(measured.stats['steady_min_ms'])):.1f} ms"
-            if not measured.error < TOLERANCE[dtype]:
-                cell = f"WRONG: {cell}"
-            row[f"{dtype} {storage}"] = cell
-            row["device"] = str(measured.stats["device"])
-    return row
+                times.append(float(str(measured.stats["steady_min_ms"])))
+    if times:
+        print(f"{name:<20} {dtype} {min(times):.1f} ms", flush=True)
+    cell = f"{max(errors):.1e}"
+    return {LABELS[dtype]: cell if max(errors) < TOLERANCE[dtype] else f"WRONG: {cell}"}
 
 
 def failure(error: Exception) -> str:
-    """Why a network does not work, in one line."""
-    said = error.said if isinstance(error, StepFailed) else f"no ONNX: {error}"
-    return f"no: {said.splitlines()[0]}"
+    """The reason of a failure, in one line."""
+    reason = error.output if isinstance(error, StepFailed) else f"no ONNX: {error}"
+    return f"no: {reason.splitlines()[0]}"
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -85,8 +86,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dtype", choices=TOLERANCE, default="f32")
     parser.add_argument("--storage", action="append", choices=STORAGES)
     parser.add_argument("--batch", type=int, choices=(1, 2, 3), default=1)
-    parser.add_argument("--repeat", type=int, default=0, help="timed runs; prints the least time")
-    parser.add_argument("--write", type=Path, metavar="FILE.md", help="a document to keep it in")
+    parser.add_argument(
+        "--repeat", type=int, default=0, help="timed runs; prints the minimum latency"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE.md", help="merge the results into FILE.md"
+    )
     parser.add_argument("--spirloom", type=Path, default=ROOT / ".venv/bin/spirloom")
     parser.add_argument("--run", type=Path, default=ROOT / "build/release/bin/spirloom-run")
     parser.add_argument("--cache", type=Path, default=ROOT / "build/release/networks")
@@ -95,21 +100,21 @@ def parse_arguments() -> argparse.Namespace:
 
 @ends_quietly
 def main() -> int:
-    """1 if a network does not work."""
+    """Returns 1 if a network fails."""
     arguments = parse_arguments()
     tools = Tools(arguments.spirloom, arguments.run)
     failed = 0
     for name in arguments.networks:
         try:
             row = survey_network(name, tools, arguments)
-        except (StepFailed, RuntimeError) as error:  # the latter of PyTorch's exporter
-            row = {f"{arguments.dtype} buffer": failure(error)}
+        except (StepFailed, RuntimeError) as error:  # RuntimeError: PyTorch's exporter
+            row = {LABELS[arguments.dtype]: failure(error)}
         failed += any(cell.startswith(("no", "WRONG")) for cell in row.values())
         cells = [f"{column} {row[column]}" for column in COLUMNS if column in row]
         print(f"{name:<20} {' | '.join(cells)}", flush=True)
         if arguments.write:
             write_rows(arguments.write, {name: row})
-    print(f"{len(arguments.networks) - failed} of {len(arguments.networks)} work.")
+    print(f"{len(arguments.networks) - failed} of {len(arguments.networks)} networks work.")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""`spirloom compare` of float networks and their rounded forms: PyTorch's logits are the oracle."""
+"""`spirloom compare` of fp32, fp16 and quantized networks; PyTorch's logits are the oracle."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 
 from tests.network.driver import Tools, run_network
 from tests.network.export import export_network
-from tests.network.quantised import FORMS, NETWORKS, compared
+from tests.network.quantized import FORMATS, NETWORKS, compared
 
-# At least so many decibels; of 4 bits in a layer of logits about 20.
-LEAST = dict(zip(FORMS, (35.0, 25.0, 10.0), strict=True))
+# Minimum SQNR in dB. int4 weights in the layer of the logits reach about 20.
+MIN_SQNR = dict(zip(FORMATS, (35.0, 25.0, 10.0), strict=True))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_what_rounding_costs(tools: Tools, network_cache: Path, tmp_path: Path, name: str) -> None:
+def test_quantization_error(tools: Tools, network_cache: Path, tmp_path: Path, name: str) -> None:
     exported = export_network(name, network_cache)
     found = compared(tools.spirloom, exported, tmp_path)
-    for i, (form, figures) in enumerate(found.items()):
-        assert figures["sqnr_db"] >= LEAST[form]
+    for i, (column, figures) in enumerate(found.items()):
+        assert figures["sqnr_db"] >= MIN_SQNR[column]
         graph = tmp_path / f"{i}.slg"
         theirs = run_network(tools, graph, exported, 1, "buffer", tmp_path).error
-        # Against PyTorch's logits instead of the float graph's, which are as good.
-        assert figures["relative"] == pytest.approx(theirs, rel=0.02), form
-        assert figures["sqnr_db"] == pytest.approx(-20 * math.log10(theirs), abs=0.2), form
+        # Relative to PyTorch's logits, which are as accurate as those of the fp32 graph.
+        assert figures["relative"] == pytest.approx(theirs, rel=0.02), column
+        assert figures["sqnr_db"] == pytest.approx(-20 * math.log10(theirs), abs=0.2), column
     assert found["`--quantize int8`"]["sqnr_db"] > found["`--quantize int4:32`"]["sqnr_db"]

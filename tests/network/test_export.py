@@ -1,4 +1,4 @@
-"""The cache of exported networks, which several tests fill at once."""
+"""The cache of exported networks under concurrent writers."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from tests.network.export import TRANSFORMER, export_network
 BOTH = ("buffer", "texture3d")
 ALL = (*BOTH, "texture2d")
 
-# (network, batch, dtype, storages). The large ones, which take seconds a run on a CPU device, are
-# tried in fewer ways.
+# (network, batch, dtype, storages). Large networks, which take seconds per run on a CPU device, run
+# in fewer combinations.
 SMALL = ("mobilenet_v2", "resnet18", "squeezenet1_1", TRANSFORMER)
 RUNS = [
     *((name, batch, dtype, ALL) for name, batch, dtype in product(SMALL, (1, 3), ("f32", "f16"))),

@@ -1,4 +1,4 @@
-"""A transformer encoder over tokens, causal and with padding, and sentences for it."""
+"""A causal transformer encoder with padding mask, and input sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOCABULARY, LENGTH, WIDTH, HEADS, LAYERS, CLASSES = 200, 24, 64, 4, 3, 10
 
 
 class Encoder(nn.Module):  # type: ignore[misc]
-    """Token and position embeddings, encoder layers, logits for each token."""
+    """Token and position embeddings, encoder layers, and logits per token."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class Encoder(nn.Module):  # type: ignore[misc]
         self.register_buffer("causal", mask)
 
     def forward(self, tokens: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        """`padding` is true where a sentence has ended."""
+        """`padding` is true behind the end of a sentence."""
         x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         y = self.encoder(x.transpose(0, 1), self.causal, padding)
         logits: torch.Tensor = self.head(y.transpose(0, 1))
@@ -32,9 +32,9 @@ class Encoder(nn.Module):  # type: ignore[misc]
 def make_transformer(
     batch: int, generator: torch.Generator
 ) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    """The encoder in evaluation mode, and sentences of different lengths."""
+    """The encoder in evaluation mode and sentences of different lengths."""
     network = Encoder().eval()
-    with torch.no_grad():  # its layers are copies of one, with biases of zero
+    with torch.no_grad():  # PyTorch initializes all layers equally and biases to zero
         for name, parameter in network.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
             if parameter.dim() == 2:

@@ -9,7 +9,7 @@ import pytest
 from spirloom.casegen import case_pack
 from spirloom.casegen.case_pack import Case
 from spirloom.casegen.make import cases_of
-from spirloom.casegen.naming import UniqueNames
+from spirloom.casegen.runs import UniqueNames
 from spirloom.ir import DType, Storage
 from spirloom_schema.CasePack import CasePack
 

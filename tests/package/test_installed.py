@@ -85,7 +85,7 @@ def test_the_example_in_c(prefix: Path, tmp_path: Path) -> None:
     run(prefix / "bin/spirloom", "import", digits / "digits.onnx", "-o", model, *batch)
     build(ROOT / "examples/c", tmp_path / "build", prefix, f"-DC_EXAMPLE_MODEL={model}")
     read = run(tmp_path / "build/spirloom_c_example", model, digits / "images.npy")
-    assert read == "scan 0 reads 2\nscan 1 reads 5\n"
+    assert read == "scan 0: digit 2\nscan 1: digit 5\n"
 
 
 def test_c_alone_over_the_shared_library(prefix: Path, model: Path, tmp_path: Path) -> None:

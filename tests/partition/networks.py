@@ -1,4 +1,4 @@
-"""Random networks, and what each plan must hold to."""
+"""Random networks, and the invariants of every plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from spirloom.partition import Network, Node, Plan, Side
 
 
 def random_network(seed: int, count: int = 60) -> Network:
-    """Nodes that read some of what is there; a third stays, some is known, some views."""
+    """Nodes that read some of the available values. A third runs on the host, some are known, some
+    are views.
+    """
     choose = random.Random(seed)
     inputs = [f"input_{i}" for i in range(choose.randint(1, 3))]
     values, known = [*inputs], ["weight"]
@@ -41,7 +43,7 @@ def random_network(seed: int, count: int = 60) -> Network:
 
 
 def check(network: Network, plan: Plan) -> None:
-    """Every segment has what it reads when it runs, and every node that is needed is in one."""
+    """Every segment has its inputs when it runs, and contains every node that it needs."""
     constants = {name for node in network.nodes for name in node.reads}
     constants -= {name for node in network.nodes for name in node.writes}
     there = set(network.inputs)
@@ -64,7 +66,7 @@ def check(network: Network, plan: Plan) -> None:
 
 
 def sides(network: Network, plan: Plan) -> list[Side | None]:
-    """The side of each node; None of known ones."""
+    """The side of each node. None for known ones."""
     found: list[Side | None] = [None] * len(network.nodes)
     for segment in plan.segments:
         for i in segment.nodes:

@@ -1,4 +1,4 @@
-"""The partitioner on networks of its own form: order, sides, costs, groups, and what it reports."""
+"""The partitioner on synthetic networks: order, sides, costs, groups and reports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from spirloom.partition import Costs, Network, Node, Side, partition, report
 
 from tests.partition.networks import check, random_network, sides
 
-BIG = 1e12  # work that is worth any transfer
+BIG = 1e12  # work that outweighs any transfer
 
 
 def chain(*stays: bool, flops: float = BIG) -> Network:
-    """One node after the other."""
+    """Consecutive nodes."""
     nodes = tuple(
         Node(f"n{i}", "op", (f"v{i}",), (f"v{i + 1}",), reason="no" if stay else "", flops=flops)
         for i, stay in enumerate(stays)
@@ -37,7 +37,9 @@ def test_random_networks(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_no_sides_are_cheaper(seed: int) -> None:
-    """Against every choice of sides of small networks, each value copied once at most."""
+    """Compared with every assignment of small networks, with each value transferred at most
+    once.
+    """
     drawn = random_network(seed, 9)
     stays = Node("stays", "op", drawn.inputs, ("stays",), reason="no")
     network = replace(drawn, groups=(), nodes=(*drawn.nodes, stays))
@@ -81,7 +83,7 @@ def test_everything_goes_where_nothing_has_to_stay() -> None:
 
 
 def test_branches_share_segments() -> None:
-    """Two branches with a node each that stays take one segment of the host between two."""
+    """Two branches with a host node each share one host segment between two device segments."""
     nodes = (
         Node("a", "op", ("x",), ("a",), flops=BIG),
         Node("b", "op", ("a",), ("b",), reason="no"),
@@ -94,7 +96,7 @@ def test_branches_share_segments() -> None:
 
 
 def test_what_only_the_last_segment_reads_is_computed_there() -> None:
-    """`side` could run first, and would then be copied to the host and back."""
+    """`side` could run first, but would then be transferred to the host and back."""
     nodes = (
         Node("first", "op", ("x",), ("a",), flops=BIG),
         Node("side", "op", ("x",), ("s",), flops=BIG),
@@ -115,7 +117,7 @@ def test_an_island_that_costs_more_to_reach_stays() -> None:
 
 
 def test_a_group_is_not_cut() -> None:
-    """The first node alone would stay: it makes a large value of a small one."""
+    """The first node alone would run on the host: it expands a small value to a large one."""
     network = Network(
         (
             Node("s", "op", ("x",), ("s",), reason="no"),
@@ -162,7 +164,7 @@ def test_report() -> None:
     network = chain(False, True, False)
     found = report(network, partition(network))
     assert not found.is_full
-    assert [node.name for node in found.staying] == ["n1"]
+    assert [node.name for node in found.on_host] == ["n1"]
     assert found.operators["op"].device == 2 and found.operators["op"].reasons == ("no",)
     assert [(p.side, p.nodes, p.bytes_in, p.bytes_out) for p in found.parts] == [
         ("device", 1, 1000, 1000), ("host", 1, 1000, 1000), ("device", 1, 1000, 1000),

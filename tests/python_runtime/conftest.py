@@ -10,7 +10,7 @@ import pytest
 import spirloom
 from spirloom import graph_file
 from spirloom.ir import DType, Graph, Node, Tensor
-from spirloom.runtime.files import LIBRARY_VARIABLE, SHADERS_VARIABLE
+from spirloom.runtime.native import LIBRARY_VARIABLE, SHADERS_VARIABLE
 from spirloom.sizes import SizeExpr, Symbol, Varying
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from spirloom.errors import Status
 from spirloom.runtime import abi
-from spirloom.runtime.functions import FUNCTIONS, STATUS
+from spirloom.runtime.abi import FUNCTIONS, STATUS
 
 from tests.c_api.header import Field, Header, read_header
 

@@ -95,7 +95,7 @@ def test_a_module_that_is_not_there(
     monkeypatch.setattr(list_ops, "run", fail)
     assert cli.main(["ops"]) == 1
     said = capsys.readouterr().err
-    assert f"needs the Python module '{module}'" in said
+    assert f"requires the Python module '{module}'" in said
     assert f"pip install 'spirloom[{extra}]'." in said
 
 

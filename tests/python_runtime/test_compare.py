@@ -11,8 +11,7 @@ import pytest
 import spirloom
 from spirloom import graph_file
 from spirloom.cli import main
-from spirloom.devtools.compare import compare
-from spirloom.devtools.differences import difference
+from spirloom.comparison import compare, difference
 from spirloom.errors import ImportFailure
 from spirloom.ir import DType, Graph, Node, Tensor, constant
 
@@ -91,7 +90,7 @@ def test_what_does_not_fit(pair: tuple[Path, Path], tmp_path: Path) -> None:
     other = scaled(tmp_path / "c.slg", 1.0, (2, 4))
     with pytest.raises(ImportFailure, match=r"input 'x' of .*a.slg is float32\[2, 3\], and of"):
         compare(pair[0], other, {}, seed=0)
-    with pytest.raises(ImportFailure, match="input 'x' has no value: --input x=FILE.npy"):
+    with pytest.raises(ImportFailure, match="input 'x' has no value. Use --input x=FILE.npy"):
         compare(*pair, {})
     with pytest.raises(ImportFailure, match="There is no input 'z'; there are: x, ids"):
         compare(*pair, {"z": np.zeros(1)}, seed=0)

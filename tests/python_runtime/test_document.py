@@ -1,4 +1,4 @@
-"""docs/python.md does what it shows."""
+"""Runs the examples of docs/how-to/run-from-python.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spirloom.errors import Status
 from spirloom.runtime import errors
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/python.md"
+PAGE = ROOT / "docs/how-to/run-from-python.md"
 DIGITS = ROOT / "examples/digits"
 
 

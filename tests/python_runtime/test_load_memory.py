@@ -14,7 +14,7 @@ from spirloom.builder import Builder
 from spirloom.ir import Array, DType, Graph, Tensor, constant
 from spirloom.ops import OpLibrary
 from spirloom.passes import finish
-from spirloom.weight_numbers import Numbers
+from spirloom.quantized_weights import QuantizedMatrix
 
 FEATURES, GROUP, WORDS = 2048, 32, 8192
 PERIOD = np.random.default_rng(0).integers(-8, 8, 65521, dtype=np.int8)
@@ -67,7 +67,7 @@ def _layer(i: int, values: Array, kind: str) -> tuple[str, dict[str, object]]:
     if kind != "int4":
         return "aten.linear", {"weight": constant(f"w{i}", values.astype(np.float16))}
     scales = np.full((FEATURES, FEATURES // GROUP), 1 + i / 1024, np.float32)
-    return "spirloom.linear_q4", {**Numbers(values, scales).arguments(f"w{i}")}
+    return "spirloom.linear_q4", {**QuantizedMatrix(values, scales).arguments(f"w{i}")}
 
 
 @pytest.mark.parametrize(("kind", "layers"), [("f16", 25), ("int4", 88), ("tied", 21)])

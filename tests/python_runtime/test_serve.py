@@ -17,13 +17,11 @@ from typing import Any
 import pytest
 from spirloom.llm import Sampling
 from spirloom.runtime import DeviceLost
-from spirloom.serve import turns
-from spirloom.serve.fields import parse
-from spirloom.serve.refusals import Refused
-from spirloom.serve.reply import Reply
+from spirloom.serve import request_queue
+from spirloom.serve.request_queue import Turns
 from spirloom.serve.requests import read_chat, read_completion
-from spirloom.serve.stops import Stops
-from spirloom.serve.turns import Turns
+from spirloom.serve.responses import Reply, Stops
+from spirloom.serve.validation import Refused, parse
 
 USER = {"role": "user", "content": "Hi"}
 
@@ -315,7 +313,7 @@ def test_who_goes_away_makes_room() -> None:
 
 
 def test_too_many_are_refused_and_an_end_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "MOST_WAITING", 1)
+    monkeypatch.setattr(request_queue, "MOST_WAITING", 1)
 
     async def main() -> None:
         waits, go_on = Turns(), threading.Event()

@@ -13,7 +13,7 @@ import spirloom
 from spirloom import graph_reader
 from spirloom.ir import Array, Graph, Node, Tensor
 
-from examples.story.tell import MODEL, read_tokenizer
+from examples.story.generate import MODEL, read_tokenizer
 from examples.story.tokenizer import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ def test_tokens_are_those_of_a_network_in_numpy(
 
 
 def test_the_program_tells_the_same_again() -> None:
-    command = [sys.executable, str(ROOT / "examples/story/tell.py"), BEGINNING, "--tokens", "40"]
+    command = [sys.executable, str(ROOT / "examples/story/generate.py"), BEGINNING, "--tokens", "40"]
     done = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
     first, second = (each.stdout.rpartition("\n\n")[0] for each in done)
     assert first == second and " ".join(first.split()).startswith(BEGINNING)

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 import torch
 from spirloom.casegen.arrays import make_arrays, reference_results, value_of
-from spirloom.casegen.expand import runs_of
-from spirloom.casegen.oracle import rounded
-from spirloom.casegen.run import Run
+from spirloom.casegen.runs import Run, runs_of
+from spirloom.casegen.values import rounded
 from spirloom.ir import DType
 
 from codegen import Arg, Op

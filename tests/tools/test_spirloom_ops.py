@@ -35,22 +35,22 @@ def test_json_is_json(spirloom_ops: Program) -> None:
 def test_json_and_the_page_of_operators_agree(spirloom_ops: Program) -> None:
     """What the registry of the binary says is what the page says that was made from the specs."""
     listed = json.loads(spirloom_ops("--json").stdout)["ops"]
-    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[`(.+?)`\]\((.+?)\) \| `` (.+?) `` \| (.*) \|$", page, re.MULTILINE)
-    assert [name for name, *_ in rows] == [op["op"] for op in listed]
-    for (_, spec, signature, rest), op in zip(rows, listed, strict=True):
-        cells = re.split(r"(?<!\\) \| ", rest)
-        assert spec == f"../{op['spec']}"
-        assert re.findall(r"(\w+): ", signature) == op["args"]
+    page = (ROOT / "docs/reference/operators.md").read_text(encoding="utf-8")
+    text = page.partition("\n## Templates\n")[0]
+    sections = dict(re.findall(r"^### `(.+?)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    assert sorted(sections) == [op["op"] for op in listed]
+    for op in listed:
+        facts = dict(re.findall(r"^- ([\w ,]+): (.*)$", sections[op["op"]], re.MULTILINE))
+        assert f"](../../{op['spec']})" in facts["Spec"]
+        assert re.findall(r"(\w+): ", facts["Signature"]) == op["args"]
         ids = [variant["id"] for kernel in op["kernels"] for variant in kernel["variants"]]
-        assert len(ids) == int(cells[6]) == op["variants"]
-        assert cells[1:6] == [
-            ", ".join(op["dtypes"]),
-            ", ".join(op["storages"]),
-            op["dynamic_shapes"],
-            ", ".join(op["onnx"]),
-            ", ".join(name.removesuffix(".glsl.j2") for name in op["templates"]),
-        ]
+        assert len(ids) == int(facts["Variants"]) == op["variants"]
+        assert facts["Dtypes"] == ", ".join(op["dtypes"])
+        assert facts["Storages"] == ", ".join(op["storages"])
+        assert facts["Shapes"] == {"yes": "dynamic"}.get(op["dynamic_shapes"], op["dynamic_shapes"])
+        assert facts.get("ONNX", "") == ", ".join(op["onnx"])
+        templates = ", ".join(name.removesuffix(".glsl.j2") for name in op["templates"])
+        assert facts["Templates"] == templates
         for storage in op["storages"]:
             assert any(storage in name for name in ids)
         for dtype in op["dtypes"]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from spirloom.casegen.arrays import make_arrays, value_of
-from spirloom.casegen.expand import runs_of
-from spirloom.casegen.run import Run
+from spirloom.casegen.runs import Run, runs_of
 from spirloom.ir import DType
 
 from codegen import Op

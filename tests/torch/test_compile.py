@@ -17,7 +17,7 @@ import spirloom.torch
 import torch
 from spirloom.partition import Side
 from spirloom.torch import backend
-from spirloom.torch.training import tell_again
+from spirloom.torch.compiled import warn_again
 from torch import nn
 from torch.torch_version import TorchVersion
 
@@ -179,7 +179,7 @@ def test_numbers_beyond_what_the_device_holds_are_torchs() -> None:
 @BOTH
 def test_training_is_torchs_and_says_so_once(compiled: Compile) -> None:
     module, x = nn.Sequential(nn.Linear(32, 32), nn.ReLU()), torch.randn(8, 32)
-    tell_again()
+    warn_again()
     with torch.enable_grad(), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         run = compiled(module, x)
@@ -214,11 +214,11 @@ def test_the_report_says_why_nodes_stay() -> None:
     module, args = made("spectrum")
     report = by_export(module, *args).report
     assert [part.side for part in report.parts] == [Side.DEVICE, Side.HOST, Side.DEVICE]
-    reasons = {node.op: node.reason for node in report.staying}
+    reasons = {node.op: node.reason for node in report.on_host}
     assert reasons["aten._fft_r2c"] == "the element type complex64 is not supported"
     assert reasons["aten._fft_c2r"] == "it reads 'mul', which is complex64"
     module, args = made("nonzero")
-    reasons = {node.op: node.reason for node in by_export(module, *args).report.staying}
+    reasons = {node.op: node.reason for node in by_export(module, *args).report.on_host}
     assert "depends on the data" in reasons["aten.nonzero"]
 
 

@@ -20,7 +20,7 @@ def test_networks(compiled: Compile, name: str) -> None:
     check(run(**args), module(**args), 1e-4)
     (report,) = reports(run)
     nodes = [node for node in report.nodes if node.side is not None]
-    assert len(report.staying) <= len(nodes) // 10
+    assert len(report.on_host) <= len(nodes) // 10
 
 
 def test_a_network_that_goes_whole_is_one_segment() -> None:

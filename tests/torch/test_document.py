@@ -1,4 +1,4 @@
-"""docs/pytorch.md does what it shows."""
+"""Runs the examples of docs/tutorials/pytorch.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from tests.torch.archives import needs_archives
 from tests.torch.test_requirements import pinned
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/pytorch.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/tutorials/pytorch.md"
 
 
 @needs_archives

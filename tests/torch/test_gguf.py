@@ -20,7 +20,7 @@ from spirloom.cli import main
 from spirloom.gguf import import_gguf
 from spirloom.gguf.blocks import BLOCKS, read_rows
 from spirloom.ir import DType
-from spirloom.weight_numbers import Numbers
+from spirloom.quantized_weights import QuantizedMatrix
 
 from tests.llm.folder import CHATML, TOKENIZERS
 from tests.llm.make_tokenizers import TEXTS, random_texts
@@ -250,7 +250,7 @@ def test_rounding_scales_to_halves_is_small_beside_the_steps(kind: Type) -> None
     """By the norm, not two hundredths of the error of rounding to so few bits, 0.29 steps."""
     blocks = np.ascontiguousarray(numbers(np.zeros((64, 512), np.float32), kind)).view(np.uint8)
     stored = read_rows(int(kind), blocks.reshape(64, -1))
-    assert isinstance(stored, Numbers)
+    assert isinstance(stored, QuantizedMatrix)
     offsets = None if stored.offsets is None else stored.offsets.astype(np.float16)
     half = replace(stored, scales=stored.scales.astype(np.float16), offsets=offsets)
     error = np.linalg.norm(half.floats() - stored.floats())
@@ -276,10 +276,10 @@ def test_numbers_are_those_of_the_package(kind: int) -> None:
     values = generator.normal(0, 0.3, (6, 512)).astype(np.float32)
     rows = np.ascontiguousarray(numbers(values, Type(kind))).view(np.uint8)
     stored = read_rows(kind, rows.reshape(6, -1))
-    found = stored.floats() if isinstance(stored, Numbers) else stored
+    found = stored.floats() if isinstance(stored, QuantizedMatrix) else stored
     wanted = gguf.quants.dequantize(rows.reshape(6, -1), Type(kind)).reshape(6, -1)
     rounding: Any = 0
-    if isinstance(stored, Numbers) and stored.offsets is not None:
+    if isinstance(stored, QuantizedMatrix) and stored.offsets is not None:
         largest = np.abs(stored.offsets) + 16 * np.abs(stored.scales)
         rounding = np.repeat(largest * 2.0**-22, stored.group, axis=1)
     assert (np.abs(found.astype(np.float32) - wanted.astype(np.float32)) <= rounding).all()

@@ -19,7 +19,7 @@ from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.torch import decompose, export, program_of
 from spirloom.torch.archive import is_archive
-from spirloom.torch.archived import read_archive
+from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
 

@@ -16,12 +16,11 @@ from spirloom import graph_file
 from spirloom.cli import main
 from spirloom.errors import ImportFailure
 from spirloom.family import decoder
-from spirloom.family.traits import FULL, SLIDING
+from spirloom.family.config import FULL, SLIDING
 from spirloom.hf import import_folder
-from spirloom.hf.config import read_config
-from spirloom.hf.model_types import MODEL_TYPES
+from spirloom.hf.config import MODEL_TYPES, read_config
 from spirloom.ir import DType
-from spirloom.passes.quantize_weights import Quantisation
+from spirloom.passes.weight_quantization import Quantisation
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from op_specs.reference import sampling

@@ -15,9 +15,9 @@ from spirloom import graph_file
 from spirloom.interval import Interval
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
-from spirloom.torch.archived import read_archive
+from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
-from spirloom.torch.in_process import decompose, program_of
+from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
 from tests.torch.networks import NETWORKS, Positional, Tensors, made

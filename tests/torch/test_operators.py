@@ -14,8 +14,8 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
+from spirloom.torch.export import decompose, program_of
 from spirloom.torch.importer import import_program
-from spirloom.torch.in_process import decompose, program_of
 from spirloom.torch.options import Options
 
 from tests.reference.library import LIBRARY

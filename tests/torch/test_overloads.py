@@ -11,7 +11,7 @@ import torch
 from spirloom import graph_file
 from spirloom.ops import OpLibrary
 from spirloom.torch.build import build
-from spirloom.torch.in_process import decompose, program_of
+from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
 from tests.reference.library import LIBRARY

@@ -1,4 +1,4 @@
-"""The operator of docs/adding-an-operator.md in a model of PyTorch, on the device."""
+"""Runs the operator of docs/tutorials/first-operator.md in a PyTorch model on the device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spirloom import graph_file
 from spirloom.ops import OpLibrary
 from spirloom.runtime import Runtime
 from spirloom.torch import decompose, program_of
-from spirloom.torch.archived import read_archive
+from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
 from spirloom.torch.options import Options
 
@@ -22,7 +22,7 @@ from tests.torch.archives import needs_archives
 from tests.tutorial import document
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "adding-an-operator.md"
+PAGE = ROOT / "docs/tutorials/first-operator.md"
 
 
 @torch.library.custom_op("custom::linear_recurrence", mutates_args=())  # type: ignore[misc]

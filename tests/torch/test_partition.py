@@ -8,11 +8,11 @@ import pytest
 import torch
 from spirloom.ops import OpLibrary
 from spirloom.partition import Plan, Side, partition
-from spirloom.torch.described import described, groups_of
-from spirloom.torch.in_process import decompose
+from spirloom.torch.export import decompose
+from spirloom.torch.fx_program import Traced, read_traced
 from spirloom.torch.options import Options
-from spirloom.torch.survey import Limits, Survey, survey
-from spirloom.torch.traced import Traced, read_traced
+from spirloom.torch.partition import described, groups_of
+from spirloom.torch.support_survey import Limits, Survey, survey
 
 LIBRARY = OpLibrary()
 

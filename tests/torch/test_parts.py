@@ -23,8 +23,8 @@ def test_parts_agree_with_the_whole(case: Case, host: str, tmp_path: Path) -> No
         for result, right in zip(results, expected, strict=True):
             assert (result.dtype, result.shape) == (right.dtype, right.shape)
             np.testing.assert_allclose(result, right, rtol=1e-3, atol=1e-3)
-    staying = {node.op for node in model.report.staying if "not worth" not in node.reason}
-    assert staying == set(case.stays.split())
+    on_host = {node.op for node in model.report.on_host if "not worth" not in node.reason}
+    assert on_host == set(case.stays.split())
 
 
 def test_results_are_the_callers_own(tmp_path: Path) -> None:

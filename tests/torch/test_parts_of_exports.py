@@ -73,7 +73,7 @@ def test_parts_agree_with_pytorch(name: str, tmp_path: Path) -> None:
     torch.onnx.export(module, (x,), str(path), dynamo=True, verbose=False)
     model = spirloom.onnx.load(path)
     report = model.report
-    assert stays in {node.op for node in report.staying}
+    assert stays in {node.op for node in report.on_host}
     assert [part.side for part in report.parts] == ["device", "host", "device"]
     for given in (x, torch.randn(shape)):
         with torch.no_grad():

@@ -90,17 +90,17 @@ def test_a_foreign_operator_runs_in_its_host(
 
 
 def test_whose_size_is_stated_lets_the_rest_go_on(tmp_path: Path) -> None:
-    def staying(stated: onnx.ValueInfoProto | None) -> dict[str, str]:
+    def on_host(stated: onnx.ValueInfoProto | None) -> dict[str, str]:
         loaded = spirloom.onnx.load(saved(model(stated), tmp_path), host=host)
-        return {n.op: n.reason for n in loaded.report.staying if "not worth" not in n.reason}
+        return {n.op: n.reason for n in loaded.report.on_host if "not worth" not in n.reason}
 
     unknown = "the operator domain 'com.example' is unknown"
-    assert staying(of_m(FLOAT, [4, 8])) == {"com.example.Magic": unknown}
-    assert staying(of_m(FLOAT, ["rows", 8])) == {
+    assert on_host(of_m(FLOAT, [4, 8])) == {"com.example.Magic": unknown}
+    assert on_host(of_m(FLOAT, ["rows", 8])) == {
         "com.example.Magic": unknown,
         "MatMul": "it reads 'm', which has a size that depends on the data",
     }
-    assert staying(None) == {
+    assert on_host(None) == {
         "com.example.Magic": unknown, "MatMul": "it reads 'm', whose type nothing tells"
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
 from spirloom.torch.build import build
-from spirloom.torch.in_process import decompose, program_of
+from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 
 from tests.torch.networks import SMALL, Positional, Tensors, decoder, made

@@ -14,9 +14,9 @@ import torch
 from spirloom import graph_file
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
-from spirloom.torch.archived import read_archive
+from spirloom.torch.archived_program import read_archive
 from spirloom.torch.build import build
-from spirloom.torch.in_process import decompose, program_of
+from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 from torchao.quantization import (
     Int8DynamicActivationIntxWeightConfig,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from spirloom.aten import arg_for, changes_nothing
+from spirloom.torch.argument_binding import arg_for, changes_nothing
 
 from codegen import Arg, ArgType, Op, load_library
 

@@ -25,10 +25,10 @@ import uvicorn
 from spirloom.cli import main
 from spirloom.runtime import DeviceLost
 from spirloom.serve.app import make_app
+from spirloom.serve.request_queue import Turns
 from spirloom.serve.server import address, listen
-from spirloom.serve.turns import Turns
 
-from examples.story.tell import MODEL
+from examples.story.generate import MODEL
 from tests.llm.folder import write_folder
 
 KEY = "sesame"

@@ -14,7 +14,7 @@ from spirloom import graph_file
 from spirloom.ir import Graph, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.torch.build import build
-from spirloom.torch.in_process import decompose, program_of
+from spirloom.torch.export import decompose, program_of
 from spirloom.torch.options import Options
 from torch import nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e

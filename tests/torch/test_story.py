@@ -7,7 +7,7 @@ import random
 import spirloom
 import tokenizers
 
-from examples.story.tell import MODEL, read_tokenizer
+from examples.story.generate import MODEL, read_tokenizer
 
 LETTERS = ["a", "B", " ", "'", "s", "ll", "1", "½", "é", "\n", "\t", "\u00a0", "\u2003", "!", "_"]
 LETTERS += ["北", "\u0301", "🙂", "²", "\u0661", "\x1c", "\x85", "\u200b", "Emma", " had"]

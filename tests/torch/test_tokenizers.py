@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import tokenizers
 import transformers
-from spirloom.hf.chat import expand
-from spirloom.hf.language import FACTS, attachments_of
+from spirloom.hf.chat_template import expand
+from spirloom.hf.text_metadata import TEXT_METADATA, attachments_of
 
 from tests.frontend.test_chat_templates import CHATML, LLAMA3, MISTRAL, TALK, TOKENS
 from tests.llm import make_tokenizers
@@ -64,7 +64,7 @@ def saved(folder: Path, template: str, begins: bool) -> transformers.PreTrainedT
 def test_chats_are_those_of_transformers(template: str, begins: bool, tmp_path: Path) -> None:
     tokenizer = saved(tmp_path, template, begins)
     attachments = attachments_of(tmp_path, pytest.fail)
-    facts = json.loads(attachments[FACTS])
+    facts = json.loads(attachments[TEXT_METADATA])
     assert facts["eos"] == [tokenizer.eos_token_id]
     assert facts["add_bos"] is begins
     assert (tokenizer("the").input_ids[0] == facts["bos"]) is begins

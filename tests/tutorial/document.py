@@ -1,8 +1,8 @@
-"""A Markdown page that can be run: its files, its commands, and what they print.
+"""Runs a Markdown page: writes its files, executes its commands, and checks their output.
 
-A fenced block says what it is after the dashes: `sh` are commands, `sh fails` commands the last of
-which fails, `LANGUAGE PATH` the contents of a file. `text` after commands are lines that they
-print, in this order among others.
+The info string of a fenced block defines its type. `sh`: commands. `sh fails`: commands, the last
+of which must fail. `LANGUAGE PATH`: the content of a file. `text` after commands: lines that the
+commands print in this order, possibly with other lines between them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _FENCE = re.compile(r"^```(?P<info>[^\n]+)\n(?P<text>.*?)^```$", re.MULTILINE | 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: its words after the fence, and its text."""
+    """A fenced block: the words of its info string, and its text."""
 
     words: tuple[str, ...]
     text: str
 
 
 def section(page: Path, heading: str) -> Iterator[Block]:
-    """The blocks below a heading of the second level."""
+    """Yields the blocks below a heading of level two."""
     _, found, rest = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
     assert found, f"{page} has no section '{heading}'."
     body, _, _ = rest.partition("\n## ")
@@ -33,32 +33,32 @@ def section(page: Path, heading: str) -> Iterator[Block]:
         yield Block(tuple(match["info"].split()), match["text"])
 
 
-def run(page: Path, heading: str, folder: Path, environment: Mapping[str, str]) -> None:
-    """Does what a section says, in a folder."""
+def run(page: Path, heading: str, directory: Path, environment: Mapping[str, str]) -> None:
+    """Executes the blocks of a section in a directory."""
     printed = ""
     for block in section(page, heading):
         match block.words:
             case ("sh",):
-                printed = _execute(block.text, folder, environment, fails=False)
+                printed = _execute(block.text, directory, environment, fails=False)
             case ("sh", "fails"):
-                printed = _execute(block.text, folder, environment, fails=True)
+                printed = _execute(block.text, directory, environment, fails=True)
             case ("text",):
                 _expect_lines(block.text, printed)
             case (_, path):
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_text(block.text, encoding="utf-8")
+                (directory / path).parent.mkdir(parents=True, exist_ok=True)
+                (directory / path).write_text(block.text, encoding="utf-8")
             case other:
-                raise AssertionError(f"{page}: a block of {' '.join(other)} means nothing.")
+                raise AssertionError(f"{page}: the info string '{' '.join(other)}' is unknown.")
 
 
-def _execute(text: str, folder: Path, environment: Mapping[str, str], fails: bool) -> str:
-    """What the commands print."""
+def _execute(text: str, directory: Path, environment: Mapping[str, str], fails: bool) -> str:
+    """Executes commands and returns their output."""
     printed = ""
     *before, last = text.splitlines()
     for command, may_fail in [*((c, False) for c in before), (last, fails)]:
         done = subprocess.run(
             ["bash", "-euc", command],
-            cwd=folder,
+            cwd=directory,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -71,8 +71,8 @@ def _execute(text: str, folder: Path, environment: Mapping[str, str], fails: boo
 
 
 def _expect_lines(text: str, printed: str) -> None:
-    place = 0
+    position = 0
     for line in text.splitlines():
-        found = printed.find(line, place)
-        assert found >= 0, f"'{line}' is not printed, or not in this order:\n{printed}"
-        place = found + len(line)
+        found = printed.find(line, position)
+        assert found >= 0, f"The output lacks '{line}', or has it in another order:\n{printed}"
+        position = found + len(line)

@@ -1,4 +1,4 @@
-"""docs/adding-an-operator.md does what it says, on the device."""
+"""Runs the commands of docs/tutorials/first-operator.md and docs/how-to/packed-weights.md."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 from tests.tutorial import document
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "adding-an-operator.md"
+PAGE = ROOT / "docs/tutorials/first-operator.md"
+PACKED_WEIGHTS = ROOT / "docs/how-to/packed-weights.md"
 
-# All that a small library needs: what the page starts from, and the runtime's own copies.
+# The specs of a small library: the operator that the page copies, and the runtime's layout copies.
 KEPT_SPECS = ("relu.yaml", "copy.yaml")
 
 LAUNCHER = """\
@@ -25,9 +26,9 @@ PYTHONPATH={root}:{root}/frontend exec {python} -m spirloom.cli "$@"
 
 @pytest.fixture
 def build_dir(request: pytest.FixtureRequest) -> Path:
-    """The build tree to test, a package for projects to find."""
-    folder: Path = request.config.getoption("--build-dir")
-    return folder.resolve()
+    """The build tree under test, which `find_package` of the projects finds."""
+    directory: Path = request.config.getoption("--build-dir")
+    return directory.resolve()
 
 
 @pytest.fixture
@@ -36,10 +37,10 @@ def environment(build_dir: Path) -> dict[str, str]:
 
 
 def test_in_the_repository(tmp_path: Path, build_dir: Path, environment: dict[str, str]) -> None:
-    """In a copy of it, whose build makes only the shaders and their tests, of few operators."""
+    """Runs in a copy of the repository that builds the shaders and tests of a few operators."""
     copy = tmp_path / "spirloom"
-    for folder in ("codegen", "frontend", "templates"):
-        shutil.copytree(ROOT / folder, copy / folder)
+    for directory in ("codegen", "frontend", "templates"):
+        shutil.copytree(ROOT / directory, copy / directory)
     (copy / "op_specs").mkdir()
     for name in KEPT_SPECS:
         shutil.copy(ROOT / "op_specs" / name, copy / "op_specs")
@@ -55,8 +56,9 @@ def test_in_the_repository(tmp_path: Path, build_dir: Path, environment: dict[st
     document.run(PAGE, "In the repository", copy, environment)
 
 
-def test_in_a_project_of_ones_own(
-    tmp_path: Path, build_dir: Path, environment: dict[str, str]
+@pytest.mark.parametrize("page", [PAGE, PACKED_WEIGHTS], ids=lambda page: page.stem)
+def test_in_a_separate_project(
+    page: Path, tmp_path: Path, build_dir: Path, environment: dict[str, str]
 ) -> None:
     checkout, project = tmp_path / "checkout", tmp_path / "project"
     (checkout / "build").mkdir(parents=True)
@@ -64,4 +66,4 @@ def test_in_a_project_of_ones_own(
     (checkout / "build" / "release").symlink_to(build_dir)
     project.mkdir()
     environment["SPIRLOOM"] = str(checkout)
-    document.run(PAGE, "In a project of your own", project, environment)
+    document.run(page, "In a project of your own", project, environment)

@@ -12,7 +12,7 @@ Examples:
   spirloom-run net.slg --random --warmup 3 --repeat 20
   spirloom-run net.slg --input x=x.npy --warmup 3 --repeat 20 --json stats.json
   spirloom-run chat.slg --method decode --random --warmup 3 --repeat 20 --profile
-  spirloom-run --ceilings --json ceilings.json
+  spirloom-run --peaks --json peaks.json
   spirloom-run net.slg --input x=x.npy --profile --trace trace.json --device llvmpipe
 
 Exit codes: 0 done, 1 the run failed, 2 a wrong argument or input file.)";
@@ -132,18 +132,18 @@ ParseResult ParseCommandLine(int argc, const char* const* argv) {
   app.add_flag("--validation", options.validation,
                "Turn the Vulkan validation layers on; any message makes the run fail");
   app.add_flag("--list-devices", options.list_devices, "List the devices and exit");
-  CLI::Option* ceilings = app.add_flag(
-      "--ceilings", options.ceilings,
-      "Print what the device can do at most (memory, arithmetic, dispatches) and exit; measured "
-      "once and kept in --cache-dir");
-  app.add_flag("--measure-again", options.measure_again, "With --ceilings: measure anew")
-      ->needs(ceilings);
+  CLI::Option* peaks = app.add_flag(
+      "--peaks", options.peaks,
+      "Print the device's peaks (memory bandwidth, arithmetic throughput, dispatch latency) and "
+      "exit; measured once and cached in --cache-dir");
+  app.add_flag("--measure-again", options.measure_again, "With --peaks: measure anew")
+      ->needs(peaks);
   try {
     app.parse(argc, argv);
     for (const std::string& input : inputs) options.inputs.push_back(SplitInput(input));
     if (*random) options.random = seed;
     options.storage = storages.at(storage);
-    if (options.model.empty() && !options.list_devices && !options.ceilings)
+    if (options.model.empty() && !options.list_devices && !options.peaks)
       throw CLI::RequiredError("model");
   } catch (const CLI::ParseError& error) {
     const bool help = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);

@@ -41,7 +41,7 @@ struct Options {
   bool plan = false;
   bool validation = false;
   bool list_devices = false;
-  bool ceilings = false;
+  bool peaks = false;
   bool measure_again = false;
   std::string trace;  // file names; empty: not wanted
   std::string json;

@@ -12,10 +12,10 @@
 
 #include "spirloom/model.h"
 #include "spirloom/runtime.h"
-#include "tools/spirloom-run/ceilings.h"
 #include "tools/spirloom-run/inputs.h"
 #include "tools/spirloom-run/libraries.h"
 #include "tools/spirloom-run/outputs.h"
+#include "tools/spirloom-run/peaks.h"
 #include "tools/spirloom-run/profile_report.h"
 #include "tools/spirloom-run/stats_report.h"
 #include "tools/spirloom-run/text_output.h"
@@ -173,7 +173,7 @@ Status RunSession(const Options& options) {
 
 Status Do(const Options& options) {
   if (options.list_devices) return PrintDevices();
-  return options.ceilings ? PrintCeilings(options) : RunSession(options);
+  return options.peaks ? PrintPeaks(options) : RunSession(options);
 }
 
 }  // namespace spirloom::run

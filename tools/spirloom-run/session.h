@@ -7,7 +7,7 @@
 
 namespace spirloom::run {
 
-// Lists devices, prints ceilings, or loads the model, runs it, and writes and prints what is asked
+// Lists devices, prints peaks, or loads the model, runs it, and writes and prints what is asked
 // for.
 Status Do(const Options& options);
 

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from spirloom.builder import Builder
-from spirloom.casegen.expand import run_of
-from spirloom.casegen.naming import case_name
-from spirloom.casegen.run import Run
+from spirloom.casegen.runs import Run, case_name, run_of
 from spirloom.ir import DType, Graph, Node, Tensor
 from spirloom.ops import own_library
 
 from benchmarks.gpu.calls import graph_of
-from benchmarks.gpu.weights import made_up
+from benchmarks.gpu.weights import with_synthetic_weights
 from codegen import Op, SpecError
 from codegen.cases import load_case
 from codegen.errors import Position
@@ -88,7 +86,7 @@ def timed_graph(run: Run, op: str) -> Graph:
     """The call of operator `op`, which takes what the run's takes."""
     graph = graph_of(run)
     graph.nodes[-1].op = op
-    return made_up(graph)
+    return with_synthetic_weights(graph)
 
 
 def checking_graph(run: Run, op: str) -> Graph:
@@ -102,7 +100,7 @@ def checking_graph(run: Run, op: str) -> Graph:
                else x[0] for x in (node.outputs, outputs)]  # fmt: skip
     difference = builder.emit("aten.sub.Tensor", a=results[0], b=results[1])
     graph.outputs = [_greatest(builder, difference, ERROR), _greatest(builder, results[0], SCALE)]
-    return made_up(graph)
+    return with_synthetic_weights(graph)
 
 
 def _greatest(builder: Builder, x: Tensor, name: str) -> Tensor:

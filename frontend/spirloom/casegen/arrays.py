@@ -1,21 +1,26 @@
-"""The arrays of a run: its inputs, and what the reference makes of them."""
+"""Arrays of a run: its inputs and the reference results. Detects cases that expect one constant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 
-from codegen import Arg, ArgType, TensorCase
+from codegen import Arg, ArgType, Diagnostic, SpecError, TensorCase
 from codegen.number_args import as_number
 from codegen.spec import CaseValue
 from spirloom.casegen.case_pack import NamedArray
-from spirloom.casegen.extreme_numbers import has_denormals, without_denormals
-from spirloom.casegen.oracle import rounded
-from spirloom.casegen.run import Run
-from spirloom.casegen.values import CaseError, make_array, widened
+from spirloom.casegen.runs import Run
+from spirloom.casegen.values import (
+    CaseError,
+    has_denormals,
+    make_array,
+    rounded,
+    widened,
+    without_denormals,
+)
 from spirloom.ir import Array
 
 Inputs = Mapping[str, tuple[NamedArray, ...]]  # by argument; a list has several
@@ -124,3 +129,54 @@ def _reference_value(arg: Arg, value: CaseValue, arrays: tuple[NamedArray, ...])
         return None
     wide = [widened(array.data) for array in arrays]
     return wide if isinstance(value, tuple) else wide[0]
+
+
+@dataclass(slots=True)
+class _Seen:
+    first: Run
+    output: str
+    value: Array  # of one element
+
+
+@dataclass(slots=True)
+class UniformOutputs:
+    """What the cases of an op expect of each variant's outputs."""
+
+    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
+    _varied: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, run: Run, arrays: Arrays) -> None:
+        """Notes what a run expects."""
+        for expected in arrays.expected:
+            key = (run.variant.id, expected.name)
+            if key in self._varied or not expected.data.size:
+                continue
+            values = expected.data.reshape(-1)
+            seen = self._seen.setdefault(key, _Seen(run, expected.name, values[:1]))
+            if run.test.uniform or arrays.unfinished or not _all_are(seen.value, values):
+                self._varied.add(key)
+
+    def check(self) -> None:
+        """Fails at the first case of each variant whose cases all expect one number."""
+        found: dict[tuple[object, str], Diagnostic] = {}
+        for key, seen in self._seen.items():
+            if key not in self._varied:
+                position = seen.first.test.position
+                found.setdefault((position, seen.output), Diagnostic(position, _message(seen)))
+        if found:
+            raise SpecError(found.values())
+
+
+def _all_are(value: Array, values: Array) -> bool:
+    equal = values == value
+    if value.dtype.kind == "f":
+        equal |= np.isnan(values) & np.isnan(value)
+    return bool(equal.all())
+
+
+def _message(seen: _Seen) -> str:
+    return (
+        f"All cases of {seen.first.variant.id} expect {seen.value[0]} throughout {seen.output}: a "
+        "kernel that writes nothing else would pass. Add a case that expects other numbers too, or "
+        "say 'uniform: true' in one where there are none."
+    )

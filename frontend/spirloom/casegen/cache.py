@@ -19,7 +19,7 @@ from spirloom.casegen.make import cases_of
 MAKERS = (
     "codegen",
     "spirloom_schema",
-    "spirloom.attachments",
+    "spirloom.graph_file",
     "spirloom.bfloat16",
     "spirloom.casegen",
     "spirloom.constants_file",
@@ -27,11 +27,11 @@ MAKERS = (
     "spirloom.graph_file",
     "spirloom.interval",
     "spirloom.ir",
-    "spirloom.mapped",
-    "spirloom.methods",
+    "spirloom.constants_file",
+    "spirloom.graph_file",
     "spirloom.schema_bindings",
     "spirloom.sizes",
-    "spirloom.text",
+    "spirloom.terminal",
 )
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spirloom.devtools.compare import Comparison
-    from spirloom.devtools.differences import Difference
+    from spirloom.comparison import Comparison, Difference
 
 EPILOG = """\
 examples:
@@ -56,7 +55,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the differences."""
     from spirloom.commands.model_options import fixed_of
-    from spirloom.devtools.compare import compare
+    from spirloom.comparison import compare
 
     found = compare(
         arguments.a,
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def to_text(found: Comparison) -> str:
     """A table, intermediate tensors first."""
-    from spirloom.text import shown
+    from spirloom.terminal import shown
 
     rows = [("tensor", "max abs", "relative", "SQNR dB", "cosine")]
     rows += [(shown(each.name), *_figures(each)) for each in (*found.layers, *found.outputs)]

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from codegen.regular_file import writable
-from spirloom.commands.language_models import add_language_options
 from spirloom.commands.model_options import add_model_options, check_options, quantisation_of
-from spirloom.commands.model_readers import import_onnx, reader_of
+from spirloom.commands.model_readers import add_language_options, import_onnx, reader_of
 from spirloom.errors import ImportFailure
 
 EPILOG = """\
@@ -113,10 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
     from spirloom import graph_file
     from spirloom.inspect import summary
     from spirloom.ir import Storage
-    from spirloom.onnx.states import state_lines
+    from spirloom.onnx.kv_cache import state_lines
     from spirloom.ops import OpLibrary
     from spirloom.passes import OPTIMIZATIONS
-    from spirloom.progress import Progress
+    from spirloom.terminal import Progress
 
     skipped = OPTIMIZATIONS if arguments.no_optimize else _skipped(arguments.skip_pass)
     check_options(arguments)

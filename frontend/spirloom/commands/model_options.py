@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spirloom.interval import Interval
     from spirloom.ir import Array
     from spirloom.onnx.inputs import Shapes
-    from spirloom.passes.quantize_weights import Quantisation
+    from spirloom.passes.weight_quantization import Quantisation
     from spirloom.sizes import Symbol
     from spirloom.torch.options import Options
 
@@ -104,7 +104,7 @@ def shapes_of(arguments: argparse.Namespace) -> Shapes:
 
 def quantisation_of(arguments: argparse.Namespace) -> Quantisation | None:
     """To what weights are rounded, if they are."""
-    from spirloom.passes.quantize_weights import Quantisation
+    from spirloom.passes.weight_quantization import Quantisation
 
     if arguments.skip and arguments.quantize is None:
         raise ImportFailure("--skip names nodes that --quantize leaves alone; give that as well.")

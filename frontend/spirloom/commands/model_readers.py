@@ -1,14 +1,14 @@
-"""What reads a model of each format, with what the command line says of it."""
+"""Reads a model of each supported format for the commands, language models included."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spirloom.commands.language_models import import_folder, import_gguf
 from spirloom.commands.model_options import (
     archive_options,
     fixed_of,
@@ -20,7 +20,73 @@ from spirloom.commands.model_options import (
 if TYPE_CHECKING:
     from spirloom.ir import Graph, Storage
     from spirloom.ops import OpLibrary
-    from spirloom.progress import Report
+    from spirloom.terminal import Report
+
+
+def add_language_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what is said of the caches."""
+    parser.add_argument(
+        "--context",
+        type=int,
+        metavar="TOKENS",
+        help="how many tokens the caches of a language model hold (default: as it was trained)",
+    )
+    parser.add_argument(
+        "--prompt",
+        type=int,
+        metavar="TOKENS",
+        help="how many of them one run of its prefill may take (default: 512)",
+    )
+    parser.add_argument(
+        "--largest-weight",
+        type=int,
+        metavar="MIB",
+        default=128,
+        help="how large a weight or table of it may be for one kernel to bind, else it is computed "
+        "in parts (default: 128 MiB, which every device takes; most GPUs take 4095)",
+    )
+
+
+def import_folder(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> list[Graph]:
+    """The methods of a language model in a folder of Hugging Face."""
+    from spirloom import hf
+
+    report("reading weights")
+    return hf.import_folder(arguments.model, library=library, **_language_options(arguments))
+
+
+def import_gguf(
+    arguments: argparse.Namespace,
+    library: OpLibrary,
+    skipped: Collection[str],
+    storage: Storage | None,
+    report: Report,
+) -> list[Graph]:
+    """The methods of a language model in a GGUF file."""
+    from spirloom import gguf
+
+    report("reading weights")
+    return gguf.import_gguf(arguments.model, library=library, **_language_options(arguments))
+
+
+def _language_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    from spirloom.ir import DType
+
+    return {
+        "context": arguments.context,
+        "prompt": arguments.prompt,
+        "largest": arguments.largest_weight << 20,
+        "dtype": DType.F16 if arguments.fp16 else DType.F32,
+        "quantize": quantisation_of(arguments),
+        "tell": lambda line: print(f"{arguments.model}: {line}", file=sys.stderr),
+    }
+
 
 Reader = Callable[..., "Graph | list[Graph]"]
 
@@ -48,9 +114,8 @@ def import_onnx(
     report: Report,
 ) -> Graph:
     """The graph of an ONNX model."""
-    from spirloom.onnx.growing import grow_in_place
     from spirloom.onnx.importer import import_model
-    from spirloom.onnx.states import hold_states, pairs_of, refuse_fixed
+    from spirloom.onnx.kv_cache import fix_growing_caches, hold_states, pairs_of, refuse_fixed
     from spirloom.passes import optimize, optimize_sizes
     from spirloom.varying.generalize import generalize
 
@@ -88,7 +153,7 @@ def import_onnx(
     symbols = symbols_of(arguments)
     if not symbols:
         return make({})
-    grown = grow_in_place(generalize(make, symbols, library), growing, library)
+    grown = fix_growing_caches(generalize(make, symbols, library), growing, library)
     return optimize_sizes(grown, library, skipped)
 
 
@@ -100,7 +165,7 @@ def import_archive(
     report: Report,
 ) -> Graph:
     """The graph of an archive of torch.export.save."""
-    from spirloom.torch.archived import read_archive
+    from spirloom.torch.archived_program import read_archive
     from spirloom.torch.build import build
 
     options = replace(

@@ -27,7 +27,7 @@ examples:
   spirloom new-op custom.snake --like celu --spec-dir ops --template-dir kernels
   spirloom new-op custom.snake --like relu --arg 'slope: float = 0.5' --arg 'steps: int = 2'
 
-docs/adding-an-operator.md walks through the whole.
+docs/tutorials/first-operator.md walks through the whole.
 """
 INSIDE = """\
 Then:
@@ -37,7 +37,7 @@ Then:
 """
 OUTSIDE = """\
 Then build and run the program that spirloom_add_op_tests() makes of your library
-(docs/adding-an-operator.md has the CMakeLists.txt), with --gtest_filter='Op.{stem}_*'.
+(docs/tutorials/first-operator.md has the CMakeLists.txt), with --gtest_filter='Op.{stem}_*'.
 """
 
 

@@ -33,7 +33,7 @@ examples:
   stay in the host
     NonMaxSuppression, /head/nms: how many elements it gives depends on the data, …
 
-spirloom.onnx.load("detector.onnx") in Python runs such a model: see docs/importing.md.
+spirloom.onnx.load("detector.onnx") in Python runs such a model: see docs/how-to/partition.md.
 """
 
 
@@ -59,7 +59,7 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report."""
     from spirloom.ops import OpLibrary
-    from spirloom.partition.table import summary, to_text
+    from spirloom.partition.report import summary, to_text
     from spirloom.torch.archive import is_archive
 
     library = OpLibrary.with_dirs(arguments.spec_dir)
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
     from spirloom.onnx.importer import read
-    from spirloom.onnx.parts.build import Options, part_model
+    from spirloom.onnx.partition.partitioner import Options, part_model
 
     for symbol in symbols_of(arguments):
         raise ImportFailure(
@@ -91,8 +91,8 @@ def _of_onnx(arguments: argparse.Namespace, library: OpLibrary) -> Report:
 
 
 def _of_archive(arguments: argparse.Namespace, library: OpLibrary) -> Report:
-    from spirloom.torch.archived import read_archive
-    from spirloom.torch.planned import report_of
+    from spirloom.torch.archived_program import read_archive
+    from spirloom.torch.partition import report_of
 
     options = archive_options(arguments)  # before a large file is read
     return report_of(read_archive(arguments.model), library, options)

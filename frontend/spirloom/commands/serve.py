@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
         description="Serves a language model (.slg) at /v1/chat/completions, /v1/completions, "
         "/v1/models and /health, one request after the other. Needs starlette, uvicorn and "
         "tokenizers: pip install 'spirloom[serve]'. What of OpenAI's API there is: "
-        "docs/language-models.md.",
+        "docs/how-to/serve.md.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     with listen(arguments.host, arguments.port) as listening:
         from spirloom.llm import LLM
         from spirloom.runtime.runtime import Runtime
-        from spirloom.serve.turns import Turns
+        from spirloom.serve.request_queue import Turns
 
         runtime = Runtime(arguments.device)
         llm = LLM(arguments.model, tokenizer=arguments.tokenizer, runtime=runtime, reuse=True)

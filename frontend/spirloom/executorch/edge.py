@@ -1,17 +1,19 @@
-"""The program in an exported program of ExecuTorch's edge dialect: ATen's calls by ATen's names."""
+"""Reads exported programs in ExecuTorch's edge dialect as ATen calls, with their weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from spirloom.executorch.weights import PartitionWeights
+import numpy as np
+
+from spirloom.ir import Array
 from spirloom.ops import OpLibrary
-from spirloom.torch.archived_calls import target_name
-from spirloom.torch.coverage import handles
-from spirloom.torch.exported import (
+from spirloom.torch.archived_program import target_name
+from spirloom.torch.exported_program import (
     WEIGHTS,
+    TensorWeights,
     call_of,
     is_part,
     is_tensor,
@@ -19,8 +21,49 @@ from spirloom.torch.exported import (
     range_of,
     size_of,
 )
-from spirloom.torch.program import Argument, Call, Given, Input, Kind, Program, Ref
-from spirloom.torch.size_of import SizeOf
+from spirloom.torch.program import Argument, Call, Given, Input, Kind, Program, Ref, SizeOf
+from spirloom.torch.rules import handles
+
+
+class PartitionWeights(TensorWeights):
+    """The numbers behind such tensors, where torch still knows them; else ones or zeros.
+
+    Scalars of the model's code are among them, on which much depends.
+    """
+
+    def __init__(self, tensors: Mapping[str, Any]) -> None:
+        real = _real_ones(tensors.values())
+        super().__init__({name: real.get(id(tensor), tensor) for name, tensor in tensors.items()})
+
+    def __getitem__(self, name: str) -> Array:
+        tensor = self._tensors[name]
+        if not _is_fake(tensor):
+            return super().__getitem__(name)
+        # Ones can be divided by; of whole numbers zeros are places that every table has.
+        dtype = str(tensor.dtype).removeprefix("torch.").replace("bfloat16", "float32")
+        number = np.ones((), dtype) if tensor.is_floating_point() else np.zeros((), dtype)
+        return np.broadcast_to(number, tuple(tensor.shape))
+
+
+def _is_fake(tensor: Any) -> bool:
+    from torch._subclasses import FakeTensor
+
+    return isinstance(tensor, FakeTensor)
+
+
+def _real_ones(tensors: Iterable[Any]) -> dict[int, Any]:
+    """What fake tensors were made of, by their ids: a mode keeps both by one number."""
+    modes = {id(tensor.fake_mode): tensor.fake_mode for tensor in tensors if _is_fake(tensor)}
+    found: dict[int, Any] = {}
+    for mode in modes.values():
+        try:
+            converter = mode.fake_tensor_converter.meta_converter
+            fakes, numbers = converter.tensor_memo, converter.describer.lookup_tensor
+            found |= {id(fakes[at]): real for real, at in numbers.items() if at in fakes}
+        except AttributeError:  # these are torch's own, and may change
+            continue
+    return found
+
 
 _MUTATED = ("BUFFER_MUTATION", "PARAMETER_MUTATION")
 # ExecuTorch's own for the order of dims in memory, which is no business of a delegate's.

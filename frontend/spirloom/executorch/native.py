@@ -58,8 +58,8 @@ def library_path() -> Path:
             return path
     places = "".join(f"\n - {path}" for path in candidates())
     raise Unavailable(
-        f"There is no {_NAME}. It is built with -DSPIRLOOM_EXECUTORCH=ON (docs/executorch.md); "
-        f"{LIBRARY_VARIABLE} names another. Looked for:{places}"
+        f"There is no {_NAME}. It is built with -DSPIRLOOM_EXECUTORCH=ON "
+        f"(docs/tutorials/executorch.md); {LIBRARY_VARIABLE} names another. Looked for:{places}"
     )
 
 

@@ -16,7 +16,7 @@ from spirloom.partition import Costs
 # copies cost little, and the device takes whatever it can.
 PORTABLE = Costs(host_flops=1e9, host_bytes=2e9)
 # What Vulkan asks of every device.
-LEAST_BUFFER = 1 << 27
+MIN_BUFFER = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CompileOptions:
     storage: str = "auto"
     states: bool = True
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    buffer_limit: int = LEAST_BUFFER
+    buffer_limit: int = MIN_BUFFER
     costs: Costs = PORTABLE
     operator_allowlist: Collection[Any] | None = None
     operator_blocklist: Collection[Any] = ()

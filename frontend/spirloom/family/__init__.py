@@ -5,9 +5,8 @@ Weights bear the names of Hugging Face.
 
 from __future__ import annotations
 
-from spirloom.family.arranged import Arranged
 from spirloom.family.config import Config
 from spirloom.family.methods import make_methods
-from spirloom.family.weights import Source, Stored, Weights
+from spirloom.family.weights import Arranged, Source, Stored, Weights
 
 __all__ = ["Arranged", "Config", "Source", "Stored", "Weights", "make_methods"]

@@ -10,13 +10,12 @@ import numpy as np
 
 from spirloom.builder import Builder
 from spirloom.errors import ImportFailure
-from spirloom.family.config import Config
-from spirloom.family.rotation import Rotation
-from spirloom.family.traits import GELU_TANH, SILU
+from spirloom.family.config import GELU_TANH, SILU, Config
+from spirloom.family.rope import Rotation
 from spirloom.family.weights import Matrix, Weights
 from spirloom.ir import DType, Graph, State, Tensor
 from spirloom.ops import OpError, OpLibrary
-from spirloom.weight_numbers import of_table
+from spirloom.quantized_weights import embedding_arguments
 
 # The most rows of a cache that a workgroup looks at for a head of a single query, and in how many
 # parts more are looked at: by more of a GPU, in three dispatches for one.
@@ -276,7 +275,7 @@ class Step:
             return self._call("embedding", "aten.embedding", x=table.tensor, index=tokens)
         if table.arguments.get("zeros") is not None:
             raise ImportFailure("A table of words with zero points is not supported.")
-        args = of_table(table.arguments, self._weights.dtype)
+        args = embedding_arguments(table.arguments, self._weights.dtype)
         return self._call("embedding", f"spirloom.embedding_{table.kind}", index=tokens, **args)
 
     def _last_linear(self, name: str, x: Tensor, addend: Tensor, norm: str | None) -> Tensor:

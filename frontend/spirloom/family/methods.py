@@ -19,8 +19,8 @@ from spirloom.varying.generalize import generalize
 # Tokens that one run of `prefill` takes unless told otherwise.
 PROMPT = 512
 # Of a cache; and cosines and sines, of all positions, that are kept: 1 GiB.
-_MOST_ROWS, _MOST_ANGLES = 1 << 21, 1 << 28
-_MOST_BYTES = (1 << 32) - 1  # maxStorageBufferRange has 32 bits
+_MAX_ROWS, _MAX_ANGLES = 1 << 21, 1 << 28
+_MAX_BYTES = (1 << 32) - 1  # maxStorageBufferRange has 32 bits
 
 
 def make_methods(
@@ -41,7 +41,7 @@ def make_methods(
     """
     rows = config.context if context is None else context
     angles = config.head_size * len(set(config.rotations))
-    limit = min(_MOST_ROWS, _MOST_ANGLES // angles)
+    limit = min(_MAX_ROWS, _MAX_ANGLES // angles)
     if not 1 <= rows <= limit:
         raise ImportFailure(
             f"A context of {rows} tokens is not within 1 and {limit}, the most for heads of "
@@ -51,9 +51,9 @@ def make_methods(
     if not 1 <= most <= rows:
         raise ImportFailure(f"A prompt of {most} tokens is not within 1 and {rows}, the context.")
 
-    if not 1 <= largest <= _MOST_BYTES:
+    if not 1 <= largest <= _MAX_BYTES:
         raise ImportFailure(
-            f"Weights of up to {largest} bytes as one: that is not within 1 and {_MOST_BYTES}, the "
+            f"Weights of up to {largest} bytes as one: that is not within 1 and {_MAX_BYTES}, the "
             "most that a device may bind; --largest-weight chooses it, in MiB."
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from spirloom.bfloat16 import from_bfloat16
 from spirloom.ir import Array
-from spirloom.weight_numbers import Numbers
+from spirloom.quantized_weights import QuantizedMatrix
 
 # By number in the file: what llama.cpp calls its types.
 _NAMES = {
@@ -30,7 +30,7 @@ class Block:
 
     elements: int
     size: int
-    read: Callable[[Array], Array | Numbers]
+    read: Callable[[Array], Array | QuantizedMatrix]
 
     def row_bytes(self, width: int) -> int:
         """Of a row of `width` elements, which are whole blocks."""
@@ -42,7 +42,7 @@ def name_of(kind: int) -> str:
     return _NAMES.get(kind, f"number {kind}")
 
 
-def read_rows(kind: int, rows: Array) -> Array | Numbers:
+def read_rows(kind: int, rows: Array) -> Array | QuantizedMatrix:
     """Floats [row, element], or such numbers, of the bytes of rows."""
     block = BLOCKS[kind]
     return block.read(rows.reshape(len(rows), -1, block.size))
@@ -67,27 +67,27 @@ def _half(blocks: Array, at: int) -> Array:
     return wide.astype(np.float32)
 
 
-def _q4_0(blocks: Array) -> Numbers:
+def _q4_0(blocks: Array) -> QuantizedMatrix:
     """A float16 scale, then 16 bytes: byte j has the elements j, 8 added, and j + 16."""
     packed = blocks[:, :, 2:]
     halves = np.concatenate([packed & 15, packed >> 4], axis=2)
-    return Numbers(_flat(halves.astype(np.int8) - 8), _half(blocks, 0))
+    return QuantizedMatrix(_flat(halves.astype(np.int8) - 8), _half(blocks, 0))
 
 
-def _q5_0(blocks: Array) -> Numbers:
+def _q5_0(blocks: Array) -> QuantizedMatrix:
     """A float16 scale, 4 bytes with the fifth bit of each element, then as in Q4_0; 16 is added."""
     high = np.unpackbits(blocks[:, :, 2:6], axis=2, bitorder="little")
     packed = blocks[:, :, 6:]
     halves = np.concatenate([packed & 15, packed >> 4], axis=2) | high << 4
-    return Numbers(_flat(halves.astype(np.int8) - 16), _half(blocks, 0))
+    return QuantizedMatrix(_flat(halves.astype(np.int8) - 16), _half(blocks, 0))
 
 
-def _q8_0(blocks: Array) -> Numbers:
+def _q8_0(blocks: Array) -> QuantizedMatrix:
     """A float16 scale, then 32 numbers."""
-    return Numbers(_flat(blocks[:, :, 2:]).view(np.int8), _half(blocks, 0))
+    return QuantizedMatrix(_flat(blocks[:, :, 2:]).view(np.int8), _half(blocks, 0))
 
 
-def _q6_k(blocks: Array) -> Numbers:
+def _q6_k(blocks: Array) -> QuantizedMatrix:
     """128 bytes of the low 4 bits, 64 of the high 2, 16 scales of 16 elements, and one of all."""
     count = blocks.shape[:2]
     low, high = blocks[:, :, :128].reshape(*count, 2, 64), blocks[:, :, 128:192]
@@ -95,15 +95,15 @@ def _q6_k(blocks: Array) -> Numbers:
     low = np.concatenate([low & 15, low >> 4], axis=3).reshape(*count, 2, 4, 32)
     values = (low | high << 4).astype(np.int8) - 32
     scales = blocks[:, :, 192:208].view(np.int8).astype(np.float32)
-    return Numbers(_flat(values), _flat(scales * _half(blocks, 208)[..., None]))
+    return QuantizedMatrix(_flat(values), _flat(scales * _half(blocks, 208)[..., None]))
 
 
-def _q4_k(blocks: Array) -> Numbers:
+def _q4_k(blocks: Array) -> QuantizedMatrix:
     """Scales and minima, then 4 bits an element."""
     return _of_k(blocks, _halves_of_k(blocks[:, :, 16:]), 8)
 
 
-def _q5_k(blocks: Array) -> Numbers:
+def _q5_k(blocks: Array) -> QuantizedMatrix:
     """Scales and minima, 32 bytes of which bit i is of group i, then the low 4 bits."""
     high = blocks[:, :, None, 16:48] >> np.arange(8, dtype=np.uint8)[:, None] & 1
     return _of_k(blocks, np.bitwise_or(_halves_of_k(blocks[:, :, 48:]), high << 4), 16)
@@ -116,7 +116,7 @@ def _halves_of_k(packed: Array) -> Array:
     return halves.reshape(*packed.shape[:2], 8, 32)
 
 
-def _of_k(blocks: Array, steps: Array, middle: int) -> Numbers:
+def _of_k(blocks: Array, steps: Array, middle: int) -> QuantizedMatrix:
     """Steps [row, block, group, element]. A block begins with a float16 of all its scales and one
     of all its minima, and then has 8 scales and 8 minima of 6 bits each.
 
@@ -130,7 +130,7 @@ def _of_k(blocks: Array, steps: Array, middle: int) -> Numbers:
     least = least.astype(np.float32) * _half(blocks, 2)[..., None]
     values = steps.astype(np.int8) - np.int8(middle)
     offsets = _flat(middle * scales - least)
-    return Numbers(values.reshape(len(values), -1), _flat(scales), None, offsets)
+    return QuantizedMatrix(values.reshape(len(values), -1), _flat(scales), None, offsets)
 
 
 BLOCKS = {

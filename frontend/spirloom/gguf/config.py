@@ -1,27 +1,126 @@
-"""What the metadata of a GGUF file says of a model like Llama."""
+"""GGUF metadata and tensors as the configuration and weights of a Llama-like model."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import numpy as np
 
 from spirloom.errors import ImportFailure
-from spirloom.family.config import Config
-from spirloom.family.rotation import (
+from spirloom.family import config
+from spirloom.family.config import FULL, SLIDING, Config, Traits
+from spirloom.family.rope import (
+    ORIGINAL,
     Rotation,
     divided,
     every_so_many,
     plain_frequencies,
     stretched,
+    yarn,
 )
-from spirloom.family.traits import FULL, SLIDING
-from spirloom.family.yarn import ORIGINAL, yarn
-from spirloom.gguf.architectures import ARCHITECTURES
+from spirloom.family.weights import Stored
+from spirloom.gguf.blocks import BLOCKS, name_of, read_rows
 from spirloom.gguf.file import GgufFile
-from spirloom.gguf.tensors import FREQUENCIES, HEAD, LONG, SHORT, TABLE, read_tensor
-from spirloom.weight_numbers import Numbers
+from spirloom.quantized_weights import QuantizedMatrix
+
+_GATES = {"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up"}
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """`by_neighbours`: queries and keys are turned by pairs that lie side by side. `by_hidden`: of
+    the model with so many layers scores are divided by the root of what words have for each head,
+    and not of a head's size; files do not tell. `gates`: what gates are called, which may be one
+    matrix with what they are multiplied by."""
+
+    traits: Traits
+    by_neighbours: bool = False
+    by_hidden: int | None = None
+    gates: Mapping[str, str] = field(default_factory=lambda: _GATES)
+
+
+ARCHITECTURES = {
+    "llama": Architecture(config.MISTRAL, by_neighbours=True),  # which Mistral's models are, too
+    "qwen2": Architecture(config.LLAMA),
+    "qwen3": Architecture(config.LLAMA),
+    "smollm3": Architecture(config.SMOLLM3, by_neighbours=True),
+    "phi3": Architecture(config.MISTRAL, gates={"mlp.gate_up_proj": "ffn_up"}),
+    "olmo2": Architecture(config.OLMO2),
+    "gemma": Architecture(config.GEMMA),
+    "gemma2": Architecture(config.GEMMA2, by_hidden=46),
+    "gemma3": Architecture(config.GEMMA3, by_hidden=62),
+}
+
+
+TABLE, HEAD, FREQUENCIES = "token_embd.weight", "output.weight", "rope_freqs.weight"
+LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
+
+_WHOLE = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+_OF_LAYERS = {
+    "self_attn.qkv_proj": "attn_qkv",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+    "mlp.down_proj": "ffn_down",
+}
+# Before attention and MLP, and after them.
+_NORMS = ("attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm")
+_LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)\.(weight|bias)")
+
+
+class GgufTensors:
+    """A source of weights."""
+
+    def __init__(self, file: GgufFile, architecture: Architecture) -> None:
+        self._file = file
+        traits = architecture.traits
+        self._of_layers = {
+            **_OF_LAYERS,
+            **architecture.gates,
+            **{
+                norm: name
+                for norm, name in zip(traits.before + traits.after, _NORMS, strict=True)
+                if norm
+            },
+        }
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a tensor."""
+        return self.called(name) in self._file.tensors
+
+    def read(self, name: str) -> Stored:
+        """Its floats or its numbers. Raises ImportFailure."""
+        return read_tensor(self._file, self.called(name))
+
+    def called(self, name: str) -> str:
+        """Its name in the file."""
+        found = _LAYER.fullmatch(name)
+        if found is None:
+            whole, _, end = name.rpartition(".")
+            return f"{_WHOLE[whole]}.{end}"
+        return f"blk.{found[1]}.{self._of_layers.get(found[2], found[2])}.{found[3]}"
+
+
+def read_tensor(file: GgufFile, name: str) -> Stored:
+    """A tensor by its name in the file, which has it. Raises ImportFailure for unknown types."""
+    entry = file.tensors[name]
+    if entry.kind not in BLOCKS:
+        known = ", ".join(map(name_of, BLOCKS))
+        raise ImportFailure(
+            f"{file.path}: tensor {name!r} is of type {name_of(entry.kind)}, and those that are "
+            f"read are: {known}."
+        )
+    stored = read_rows(entry.kind, file.rows_of(name))
+    if isinstance(stored, QuantizedMatrix):
+        return stored if len(entry.shape) == 2 else stored.floats().reshape(entry.shape)
+    return stored.reshape(entry.shape)
+
 
 # How positions are scaled: the values of `rope.scaling.type`.
 _SCALINGS = ("none", "linear", "longrope", "yarn")
@@ -98,8 +197,8 @@ class _Reader:
         if traits.local_base is not None:
             local = self._number("rope.freq_base_swa", traits.local_base)
             by_type[SLIDING] = Rotation(".local", plain_frequencies(local, columns))
-        if traits.unturned:
-            return every_so_many(full, traits.unturned)
+        if traits.without_rope:
+            return every_so_many(full, traits.without_rope)
         return tuple(by_type[kind] for kind in traits.types)
 
     def _scaled(self, base: float, columns: int) -> Rotation:
@@ -120,7 +219,7 @@ class _Reader:
         for name in (FREQUENCIES, self._of_context()):
             if name in self._file.tensors:
                 stored = read_tensor(self._file, name)
-                factors = stored.floats() if isinstance(stored, Numbers) else stored
+                factors = stored.floats() if isinstance(stored, QuantizedMatrix) else stored
                 frequencies = divided(frequencies, factors, f"Tensor {name!r}")
         return replace(rotation, frequencies=frequencies)
 

@@ -1,26 +1,111 @@
-"""Reads GGUF files (version 2 and 3), mapped; a file is hostile until checked."""
+"""Reads GGUF files (version 2 and 3), mapped. Every size is checked before it is used."""
 
 from __future__ import annotations
 
 import mmap
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from codegen.regular_file import open_regular
 from spirloom.errors import ImportFailure
 from spirloom.gguf.blocks import BLOCKS, Block, name_of
-from spirloom.gguf.cursor import Cursor, Malformed, Value
 from spirloom.ir import MAX_ELEMENTS, Array
+
+Value = int | float | bool | str | list[Any] | Array
+
+_STRING, _ARRAY, _BOOL = 8, 9, 7
+# By number in the file.
+_NUMBERS = {
+    0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", _BOOL: "<u1",
+    10: "<u8", 11: "<i8", 12: "<f8",
+}  # fmt: skip
+_DEEPEST = 4  # of arrays of arrays
+_MIN_BYTES = {_STRING: 8, _ARRAY: 12}  # of a value
+
+
+class Malformed(Exception):
+    """Why a file cannot be read."""
+
+
+class Cursor:
+    """A place in a file's bytes. What is read is checked; Malformed says what is wrong."""
+
+    def __init__(self, data: memoryview, at: int) -> None:
+        self.at = at
+        self._data = data
+
+    @property
+    def left(self) -> int:
+        """The bytes from here to the end."""
+        return len(self._data) - self.at
+
+    def u32(self, what: str) -> int:
+        """An unsigned number of 4 bytes."""
+        return int(struct.unpack("<I", self._take(4, what))[0])
+
+    def u64(self, what: str) -> int:
+        """An unsigned number of 8 bytes."""
+        return int(struct.unpack("<Q", self._take(8, what))[0])
+
+    def count(self, what: str, min_bytes: int) -> int:
+        """A number of things that follow, of which each takes so many bytes at least."""
+        found = self.u64(what)
+        if found > self.left // min_bytes:
+            raise Malformed(f"{what} is {found}, and {self.left} bytes are left")
+        return found
+
+    def string(self, what: str) -> str:
+        """A string with its length before it."""
+        size = self.count(f"the length of {what}", 1)
+        # Vocabularies hold pieces that are no text by themselves.
+        return bytes(self._take(size, what)).decode("utf-8", errors="replace")
+
+    def value(self, kind: int, what: str, depth: int = 0) -> Value:
+        """A value of a type by its number."""
+        if kind == _STRING:
+            return self.string(what)
+        if kind == _ARRAY:
+            return self._array(what, depth)
+        dtype = np.dtype(_number(kind, what))
+        value = np.frombuffer(self._take(dtype.itemsize, what), dtype)[0].item()
+        return bool(value) if kind == _BOOL else value
+
+    def _array(self, what: str, depth: int) -> list[Any] | Array:
+        """Numbers as an array, others as a list."""
+        kind = self.u32(f"the type of the elements of {what}")
+        if kind not in _MIN_BYTES:
+            dtype = np.dtype(_number(kind, what))
+            count = self.count(f"the length of {what}", dtype.itemsize)
+            return np.frombuffer(self._take(count * dtype.itemsize, what), dtype)
+        if depth == _DEEPEST:
+            raise Malformed(f"{what} holds arrays in arrays, more than {_DEEPEST} deep")
+        count = self.count(f"the length of {what}", _MIN_BYTES[kind])
+        return [self.value(kind, what, depth + 1) for _ in range(count)]
+
+    def _take(self, size: int, what: str) -> memoryview:
+        if size > self.left:
+            raise Malformed(f"{what} takes {size} bytes at {self.at}, and {self.left} are left")
+        self.at += size
+        return self._data[self.at - size : self.at]
+
+
+def _number(kind: int, what: str) -> str:
+    if kind not in _NUMBERS:
+        raise Malformed(f"{what} is of type {kind}, and types are numbered from 0 to 12")
+    return _NUMBERS[kind]
+
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
-_MOST_DIMS = 4
-_LEAST_ENTRY = 8 + 4 + 1  # bytes of a key's or a tensor's length, type or rank, and what follows
-_MOST_ALIGNMENT = 1 << 20
+_MAX_DIMS = 4
+_MIN_ENTRY = 8 + 4 + 1  # bytes of a key's or a tensor's length, type or rank, and what follows
+_MAX_ALIGNMENT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +174,8 @@ def _start(data: memoryview) -> tuple[Cursor, int, int]:
     if version not in _VERSIONS:
         known = " and ".join(map(str, _VERSIONS))
         raise Malformed(f"its version is {version}, and {known}, little-endian, are read")
-    tensors = cursor.count("the number of tensors", _LEAST_ENTRY)
-    return cursor, tensors, cursor.count("the number of keys", _LEAST_ENTRY)
+    tensors = cursor.count("the number of tensors", _MIN_ENTRY)
+    return cursor, tensors, cursor.count("the number of keys", _MIN_ENTRY)
 
 
 def _metadata(cursor: Cursor, count: int) -> dict[str, Value]:
@@ -105,9 +190,9 @@ def _metadata(cursor: Cursor, count: int) -> dict[str, Value]:
 
 def _alignment(metadata: Mapping[str, Value]) -> int:
     found = metadata.get("general.alignment", 32)
-    if type(found) is not int or not 0 < found <= _MOST_ALIGNMENT or found & (found - 1):
+    if type(found) is not int or not 0 < found <= _MAX_ALIGNMENT or found & (found - 1):
         raise Malformed(
-            f"general.alignment is {found!r}, and no power of two up to {_MOST_ALIGNMENT}"
+            f"general.alignment is {found!r}, and no power of two up to {_MAX_ALIGNMENT}"
         )
     return found
 
@@ -115,8 +200,8 @@ def _alignment(metadata: Mapping[str, Value]) -> int:
 def _entry(cursor: Cursor, alignment: int) -> tuple[str, Entry]:
     name = cursor.string("a tensor's name")
     rank = cursor.u32(f"the rank of tensor {name!r}")
-    if not 1 <= rank <= _MOST_DIMS:
-        raise Malformed(f"tensor {name!r} has {rank} dimensions, and not 1 to {_MOST_DIMS}")
+    if not 1 <= rank <= _MAX_DIMS:
+        raise Malformed(f"tensor {name!r} has {rank} dimensions, and not 1 to {_MAX_DIMS}")
     # In the file the dimension whose elements are neighbours comes first.
     sizes = [cursor.u64(f"a size of tensor {name!r}") for _ in range(rank)][::-1]
     if min(sizes) < 1 or prod(sizes) > MAX_ELEMENTS:

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spirloom.family import Arranged, Weights, make_methods
-from spirloom.gguf.architectures import ARCHITECTURES
-from spirloom.gguf.config import read_config
+from spirloom.gguf.config import ARCHITECTURES, GgufTensors, read_config
 from spirloom.gguf.file import GgufFile
-from spirloom.gguf.tensors import GgufTensors
-from spirloom.gguf.vocabulary import attachments_of
+from spirloom.gguf.tokenizer import attachments_of
 from spirloom.ir import DType, Graph
 from spirloom.ops import OpLibrary
 from spirloom.passes.large_weights import LARGEST_WEIGHT
-from spirloom.passes.quantize_weights import Quantisation
+from spirloom.passes.weight_quantization import Quantisation
 
 
 def import_gguf(

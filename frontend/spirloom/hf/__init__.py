@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from spirloom.hf.folder import import_folder
+from spirloom.hf.importer import import_folder
 
 __all__ = ["import_folder"]

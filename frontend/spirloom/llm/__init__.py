@@ -1,9 +1,11 @@
-"""Text from language models (.slg with `prefill` and `decode`): docs/language-models.md."""
+"""Text generation with language models (.slg files with `prefill` and `decode`).
+
+See docs/tutorials/language-model.md.
+"""
 
 from __future__ import annotations
 
-from spirloom.llm.language_model import LLM
-from spirloom.llm.sampling import Sampling
+from spirloom.llm.language_model import LLM, Sampling
 from spirloom.llm.text import Tokenizer
 
 __all__ = ["LLM", "Sampling", "Tokenizer"]

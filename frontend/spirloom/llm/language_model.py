@@ -1,26 +1,72 @@
-"""A language model: its two methods, and the text that they make."""
+"""Language models: prefill and decode methods, sampling parameters, and generated text."""
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
 
-from spirloom.hf.language import FACTS, TOKENIZER
-from spirloom.llm.facts import Facts, read_facts
-from spirloom.llm.sampling import Sampling
-from spirloom.llm.text import Streamed, Tokenizer, parse_tokenizer, read_tokenizer
+from spirloom.hf.text_metadata import TEXT_METADATA, TOKENIZER
+from spirloom.llm.text import (
+    Streamed,
+    TextMetadata,
+    Tokenizer,
+    parse_tokenizer,
+    read_text_metadata,
+    read_tokenizer,
+)
 from spirloom.runtime import load
 from spirloom.runtime.errors import InvalidArgument, InvalidFile
 from spirloom.runtime.runtime import Runtime
 
+_MAX_FLOAT = float(np.finfo(np.float32).max)
+_MAX_INT = int(np.iinfo(np.int32).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """With `temperature` 0 the token of the greatest score; else one at random, by the softmax of
+    scores over the temperature, among the `top_k` best (0: all) and, of those, the fewest whose
+    probabilities reach `top_p`. The same `seed` chooses the same; None another each time.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises InvalidArgument."""
+        if not 0 <= self.temperature <= _MAX_FLOAT:
+            raise InvalidArgument(f"temperature ({self.temperature}) must be 0 or more.")
+        if not 0 <= self.top_k <= _MAX_INT:
+            raise InvalidArgument(f"top_k ({self.top_k}) must be 0, for all tokens, or more.")
+        if not 0 < self.top_p <= 1:
+            raise InvalidArgument(f"top_p ({self.top_p}) must be above 0 and at most 1.")
+        if self.seed is not None and not 0 <= self.seed <= _MAX_INT:
+            raise InvalidArgument(f"seed ({self.seed}) must be between 0 and {_MAX_INT}.")
+
+    def states(self) -> dict[str, npt.NDArray[np.float32] | npt.NDArray[np.int32]]:
+        """The model's states that say so, by name: [1] each."""
+        seed = secrets.randbelow(_MAX_INT) if self.seed is None else self.seed
+        return {
+            "temperature": np.array([self.temperature], np.float32),
+            "top_k": np.array([self.top_k], np.int32),
+            "top_p": np.array([self.top_p], np.float32),
+            "seed": np.array([seed], np.int32),
+        }
+
+
 # Steps are submitted together, as the device waits between submissions until the host has seen the
 # last one end; more than so many seconds of them would make a text come in visible bursts.
-MOST_TOGETHER = 16
+MAX_BATCHED_STEPS = 16
 BURST_SECONDS = 0.02
 _STATES = ("position", "token", "tokens", *Sampling().states())
 
@@ -65,7 +111,11 @@ class LLM:
         symbols = self._prefill.symbols
         self._chunk = symbols[0].greatest if symbols else 1
         carried = self._prefill.attachments
-        self._facts = read_facts(carried[FACTS]) if FACTS in carried else Facts()
+        self._metadata = (
+            read_text_metadata(carried[TEXT_METADATA])
+            if TEXT_METADATA in carried
+            else TextMetadata()
+        )
         self._given = tokenizer
         self._tokenizer: Tokenizer | None = None
 
@@ -125,7 +175,7 @@ class LLM:
 
     def encode_chat(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
         """The tokens that chat() reads. Needs no device; raises as chat() does."""
-        return list(self.tokenizer.encode(self._facts.conversation(messages)))
+        return list(self.tokenizer.encode(self._metadata.conversation(messages)))
 
     def generate_tokens(
         self,
@@ -151,7 +201,7 @@ class LLM:
                 f"A prompt of {len(prompt)} tokens and {tokens} more do not fit into the context "
                 f"of {self._context}: ask for fewer, or import the model with a larger --context."
             )
-        ends = self._facts.eos if stop is None else stop
+        ends = self._metadata.eos if stop is None else stop
         return _until(self._chosen(prompt, tokens, sampling or Sampling()), ends)
 
     def close(self) -> None:
@@ -174,7 +224,7 @@ class LLM:
 
     def _beginning(self) -> list[int]:
         own = self._given is None or isinstance(self._given, str | os.PathLike)
-        return [self._facts.bos] if own and self._facts.bos is not None else []
+        return [self._metadata.bos] if own and self._metadata.bos is not None else []
 
     def _text(
         self,
@@ -229,7 +279,7 @@ class LLM:
 
 def _steps_together(seconds: float) -> int:
     """How many steps that take so many seconds each."""
-    return max(1, min(MOST_TOGETHER, int(BURST_SECONDS / seconds)))
+    return max(1, min(MAX_BATCHED_STEPS, int(BURST_SECONDS / seconds)))
 
 
 def _until(tokens: Iterator[int], stop: Collection[int]) -> Iterator[int]:

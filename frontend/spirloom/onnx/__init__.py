@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spirloom.onnx.parts.load import load
-    from spirloom.onnx.parts.model import PartedModel
+    from spirloom.onnx.partition.load import load
+    from spirloom.onnx.partition.model import PartitionedModel
 
-__all__ = ["PartedModel", "load"]
+__all__ = ["PartitionedModel", "load"]
 
-_MODULES = {"PartedModel": "model", "load": "load"}
+_MODULES = {"PartitionedModel": "model", "load": "load"}
 
 
 def __getattr__(name: str) -> Any:
@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'spirloom.onnx' has no attribute '{name}'")
     import importlib
 
-    return getattr(importlib.import_module(f"spirloom.onnx.parts.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"spirloom.onnx.partition.{_MODULES[name]}"), name)

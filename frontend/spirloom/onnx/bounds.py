@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spirloom.bounds import arithmetic
+from spirloom import interval
 from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
@@ -86,7 +86,7 @@ def _cast(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
     kind = _target(ctx).kind
     if kind == "b":
         return [Interval(0, 1)]
-    return [x[0] if kind == "f" else arithmetic.cast_to_whole(x[0])]
+    return [x[0] if kind == "f" else interval.cast_to_whole(x[0])]
 
 
 def _target(ctx: NodeContext) -> np.dtype[Any]:
@@ -99,17 +99,17 @@ def _target(ctx: NodeContext) -> np.dtype[Any]:
 
 @bounds("ArgMax", "ArgMin")
 def _place(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.below(_size(ctx, ctx.integer("axis", 0)))]
+    return [interval.below(_size(ctx, ctx.integer("axis", 0)))]
 
 
 @bounds("TopK")
 def _top_k(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0], arithmetic.below(_size(ctx, ctx.integer("axis", -1)))]
+    return [x[0], interval.below(_size(ctx, ctx.integer("axis", -1)))]
 
 
 @bounds("MaxPool")
 def _max_pool(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [x[0], arithmetic.below(prod(ctx.value(0).shape))]
+    return [x[0], interval.below(prod(ctx.value(0).shape))]
 
 
 @bounds("EyeLike", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor",
@@ -143,22 +143,22 @@ def _product(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Div")
 def _quotient(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.quotient(x[0], x[1])]
+    return [interval.quotient(x[0], x[1])]
 
 
 @bounds("Mod")
 def _rest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.rest(x[0], x[1], like_dividend=bool(ctx.integer("fmod", 0)))]
+    return [interval.rest(x[0], x[1], like_dividend=bool(ctx.integer("fmod", 0)))]
 
 
 @bounds("Pow")
 def _power(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.power(x[0], x[1])]
+    return [interval.power(x[0], x[1])]
 
 
 @bounds("BitShift")
 def _shifted(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.shifted(x[0], x[1], left=ctx.text("direction", "") == "LEFT")]
+    return [interval.shifted(x[0], x[1], left=ctx.text("direction", "") == "LEFT")]
 
 
 @bounds("Neg")
@@ -173,7 +173,7 @@ def _absolute(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Sign")
 def _sign(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.sign(x[0])]
+    return [interval.sign(x[0])]
 
 
 @bounds("Relu")
@@ -183,12 +183,12 @@ def _relu(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Max")
 def _greatest(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.greatest(*x)]
+    return [interval.greatest(*x)]
 
 
 @bounds("Min")
 def _least(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.least(*x)]
+    return [interval.least(*x)]
 
 
 @bounds("Clip")
@@ -215,7 +215,7 @@ def _ceil(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @bounds("Round")
 def _round(ctx: NodeContext, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.rounded(x[0])]
+    return [interval.rounded(x[0])]
 
 
 @bounds("ReduceSum")

@@ -9,11 +9,10 @@ from typing import Any
 import onnx
 from onnx import NodeProto
 
-from spirloom.builder import Builder
+from spirloom.builder import Builder, Lifter, Value
+from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
-from spirloom.lifter import Lifter
-from spirloom.onnx.terms import Unsupported, Value
-from spirloom.onnx.unpack import value_of
+from spirloom.onnx.dtypes import value_of
 
 
 class NodeContext:
@@ -79,7 +78,7 @@ class NodeContext:
         value = self.constant(index)
         return None if value is None else [int(v) for v in value.reshape(-1)]
 
-    def constant_number(self, index: int, default: float) -> float:
+    def constant_scalar(self, index: int, default: float) -> float:
         """A constant input of one element."""
         value = self.constant(index)
         if value is not None and value.size != 1:

@@ -1,14 +1,25 @@
-"""Between ONNX's element types, NumPy's and ours."""
+"""Element types of ONNX, NumPy and Spirloom, and the arrays stored in tensors and attributes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    helper,
+    numpy_helper,
+)
 
-from spirloom.ir import DType
-from spirloom.onnx.terms import Unsupported
+from spirloom.errors import Unsupported
+from spirloom.ir import Array, DType
+from spirloom.onnx.external_data import is_external, mapped
 
 _DTYPES = {
     TensorProto.FLOAT: DType.F32,
@@ -63,3 +74,62 @@ def numpy_type(onnx_type: int) -> np.dtype[Any]:
 def onnx_type(dtype: np.dtype[Any]) -> int:
     """The ONNX element type of a NumPy type; UNDEFINED if it has none."""
     return _ONNX.get(dtype.newbyteorder("="), TensorProto.UNDEFINED)
+
+
+def array_of(tensor: TensorProto, what: str) -> Array:
+    """A tensor's elements in ONNX's own type; Unsupported, naming it as `what`, if there are none.
+
+    ONNX's library says in many ways that type, shape and bytes do not fit each other.
+    """
+    try:
+        if is_external(tensor):
+            return mapped(tensor, numpy_type(tensor.data_type))
+        return np.asarray(numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, KeyError, OverflowError, OSError) as error:
+        raise Unsupported(f"{what} is damaged: {error}") from error
+
+
+def value_of(attribute: AttributeProto) -> Any:
+    """An attribute's value; Unsupported if it is of no type that there is."""
+    try:
+        return helper.get_attribute_value(attribute)
+    except ValueError as error:
+        raise Unsupported(f"its attribute '{attribute.name}' is of no known type") from error
+
+
+# Attributes that name an element type.
+_TYPES = ("dtype", "to")
+
+
+def to_float32(model: ModelProto) -> None:
+    """Replaces float64 by float32 everywhere, in place; constants are rounded once."""
+    _convert_graph(model.graph)
+    for function in model.functions:
+        _convert_nodes(function.node)
+
+
+def _convert_graph(graph: GraphProto) -> None:
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        if info.type.tensor_type.elem_type == TensorProto.DOUBLE:
+            info.type.tensor_type.elem_type = TensorProto.FLOAT
+    for tensor in graph.initializer:
+        _convert_tensor(tensor)
+    _convert_nodes(graph.node)
+
+
+def _convert_nodes(nodes: Iterable[NodeProto]) -> None:
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.name in _TYPES and attribute.i == TensorProto.DOUBLE:
+                attribute.i = TensorProto.FLOAT
+            if attribute.type == AttributeProto.TENSOR:
+                _convert_tensor(attribute.t)
+            if attribute.type == AttributeProto.GRAPH:
+                _convert_graph(attribute.g)
+
+
+def _convert_tensor(tensor: TensorProto) -> None:
+    if tensor.data_type == TensorProto.DOUBLE:
+        with suppress(Unsupported), np.errstate(over="ignore"):  # whoever uses it will tell
+            values = array_of(tensor, "").astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))

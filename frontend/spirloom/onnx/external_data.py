@@ -1,28 +1,44 @@
-"""Tensors of a model whose bytes lie in other files of its folder."""
+"""Tensors of an ONNX model stored in other files of its directory (external data)."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from math import prod
 from mmap import ACCESS_READ, mmap
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
 
 import numpy as np
+from google.protobuf.message import Message
 from onnx import ModelProto, TensorProto
 
 from codegen.regular_file import open_regular
 from spirloom.errors import ImportFailure
 from spirloom.ir import Array
-from spirloom.onnx.messages import messages
+
+
+def messages(message: Message) -> Iterator[Message]:
+    """The message and all within it; how deep they are nested, the parser bounds."""
+    yield message
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for item in items_of(value):
+                yield from messages(item)
+
+
+def items_of(value: Any) -> Iterable[Any]:
+    """The values of a field of messages, strings or bytes, which may be repeated."""
+    return [value] if isinstance(value, Message | str | bytes) else value
+
 
 # Tensors may share bytes, but a small file does not become a huge model.
-_MOST_READS = 8
+_MAX_READS = 8
 
 
 # Such tensors stay in their files, of which the system reads what is used.
-LEAST_MAPPED = 1 << 16
+MIN_MAPPED = 1 << 16
 
 
 def load_external(model: ModelProto, model_path: Path) -> None:
@@ -80,12 +96,12 @@ def _load(tensor: TensorProto, model_path: Path, read: Counter[Path]) -> None:
                     f"{what} needs {length} bytes at {offset} of {path}, which has {size}."
                 )
             read[path] += length
-            if read[path] > _MOST_READS * size:
+            if read[path] > _MAX_READS * size:
                 raise ImportFailure(
                     f"{what} is stored in {path}, whose {size} bytes the model takes more than "
-                    f"{_MOST_READS} times."
+                    f"{_MAX_READS} times."
                 )
-            if length >= LEAST_MAPPED:
+            if length >= MIN_MAPPED:
                 _state(tensor, location=str(path), offset=str(offset), length=str(length))
                 return
             stream.seek(offset)

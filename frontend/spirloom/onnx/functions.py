@@ -8,10 +8,10 @@ from itertools import zip_longest
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TypeProto, defs
 
+from spirloom.builder import Value
 from spirloom.ir import Tensor
 from spirloom.onnx.dtypes import onnx_type
 from spirloom.onnx.reader import DEFAULT_DOMAINS
-from spirloom.onnx.terms import Value
 
 Attributes = Mapping[str, AttributeProto]
 

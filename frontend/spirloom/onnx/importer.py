@@ -9,33 +9,29 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from spirloom import __version__
-from spirloom.bounds.facts import Facts
-from spirloom.bounds.wide import narrowed
-from spirloom.budget import DEFAULT_EXTRA, Budget
-from spirloom.builder import Builder
-from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported
+from spirloom.builder import DEFAULT_EXTRA, Budget, Builder, Lifter, Value
+from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.ir import Array, Graph, Tensor
-from spirloom.lifter import Lifter
-from spirloom.onnx import folders, ops, reader, refused, sequences
-from spirloom.onnx.arity import check_arity
+from spirloom.onnx import reader, registry, values
+from spirloom.onnx.constant_folding import register_evaluators
+from spirloom.onnx.constant_folding.registry import EVALUATORS, KeptAsNode, fold
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.control import CONTROL
+from spirloom.onnx.control_flow import CONTROL
+from spirloom.onnx.dtypes import to_float32
 from spirloom.onnx.external_data import external_bytes
-from spirloom.onnx.float64 import to_float32
-from spirloom.onnx.fold import FOLDERS, Kept, fold
 from spirloom.onnx.functions import Functions, own_copy, used_names
 from spirloom.onnx.inputs import Shapes, fix_inputs, read_inputs
 from spirloom.onnx.narrowing import Narrowing
-from spirloom.onnx.old_forms import modern_inputs
-from spirloom.onnx.sequences import Held
-from spirloom.onnx.table import CONVERTERS, converter_name
-from spirloom.onnx.terms import Unsupported, Value
-from spirloom.onnx.values import Unknown, Values
+from spirloom.onnx.ops import register_converters
+from spirloom.onnx.opset_upgrade import check_arity, modern_inputs
+from spirloom.onnx.registry import CONVERTERS, converter_name
+from spirloom.onnx.values import Held, Unknown, Values
 from spirloom.ops import OpError, OpLibrary
-from spirloom.progress import Report, silent
+from spirloom.terminal import Report, silent
+from spirloom.value_bounds import ValueRange, narrowed
 
-# These modules fill the tables when they are imported.
-assert ops and folders
+register_converters()
+register_evaluators()
 
 # Functions, and so hostile models, can call each other.
 MAX_DEPTH = 32
@@ -75,7 +71,7 @@ def read(
 
 def supported_ops() -> list[str]:
     """The ONNX operators that can be imported; some only where their inputs are constant."""
-    folded = (f"{op} (of constants)" for op in set(FOLDERS) - set(CONVERTERS))
+    folded = (f"{op} (of constants)" for op in set(EVALUATORS) - set(CONVERTERS))
     return sorted([*CONVERTERS, *folded, *(f"{op} (of a known course)" for op in CONTROL)])
 
 
@@ -119,7 +115,7 @@ class Importer:
         self._graph.outputs = [self._output(info) for info in self._model.graph.output]
         return self._graph
 
-    def _read_inputs(self, shapes: Shapes) -> list[tuple[Tensor, Facts]]:
+    def _read_inputs(self, shapes: Shapes) -> list[tuple[Tensor, ValueRange]]:
         return read_inputs(self._model.graph, self._path, shapes)
 
     def _import_nodes(self, nodes: Iterable[NodeProto]) -> None:
@@ -144,7 +140,7 @@ class Importer:
         except MemoryError:
             problem = "it needs more memory than there is"
         except Unknown:
-            problem = "" if self._has_converter(node) else refused.reason(node)
+            problem = "" if self._has_converter(node) else registry.reason(node)
         else:
             made = {t for n in self._graph.nodes[first:] for t in n.outputs}
             for name, value in zip(node.output, results, strict=False):
@@ -167,7 +163,7 @@ class Importer:
 
     def _has_converter(self, node: NodeProto) -> bool:
         name = converter_name(node)
-        known = name in CONVERTERS or name in FOLDERS or name in CONTROL
+        known = name in CONVERTERS or name in EVALUATORS or name in CONTROL
         own = self._builder.library.has(f"{node.domain}.{node.op_type}")
         return known or own or self._functions.defines(node)
 
@@ -175,10 +171,10 @@ class Importer:
         ours = node.domain in reader.DEFAULT_DOMAINS
         if ours:
             check_arity(node, self._opset)
-        if ours and sequences.handles(node.op_type, given):
+        if ours and values.handles(node.op_type, given):
             tensors = [None if isinstance(value, tuple) else value for value in given]
-            return [sequences.result(self._context(node, tensors), given)]
-        inputs = sequences.only_values(given)
+            return [values.result(self._context(node, tensors), given)]
+        inputs = values.only_values(given)
         if not ours:
             return self._foreign(node, inputs)
         inputs = modern_inputs(node, self._opset, inputs, self._builder)
@@ -186,10 +182,10 @@ class Importer:
         if node.op_type in CONTROL:
             return CONTROL[node.op_type](ctx, self._run)
         arrays = [i for i in inputs if i is not None and not isinstance(i, Tensor)]
-        if node.op_type in FOLDERS and not any(isinstance(i, Tensor) for i in inputs):
+        if node.op_type in EVALUATORS and not any(isinstance(i, Tensor) for i in inputs):
             try:
                 return fold(ctx, arrays)
-            except Kept:
+            except KeptAsNode:
                 return self._converted(ctx)
         if node.op_type not in CONVERTERS:
             return self._call(node, inputs)
@@ -223,7 +219,7 @@ class Importer:
         """The results of a function, whose nodes become part of the graph."""
         body = self._functions.body(node, inputs)
         if body is None:
-            raise Unsupported(refused.reason(node))
+            raise Unsupported(registry.reason(node))
         if self._depth == MAX_DEPTH:
             raise Unsupported(f"functions call functions more than {MAX_DEPTH} deep")
         self._used |= used_names(body.nodes) | set(body.outputs)
@@ -243,7 +239,7 @@ class Importer:
             self._values[info.name] = value
         self._used |= used_names(body.node) | {info.name for info in body.output}
         self._import_nodes(body.node)
-        results = sequences.only_values(self._values.of(info.name for info in body.output))
+        results = values.only_values(self._values.of(info.name for info in body.output))
         return [value for value in results if value is not None]
 
     def _unsupported(self) -> NodesUnsupported:

@@ -1,4 +1,4 @@
-"""Reads an ONNX file, with its external data, and checks it."""
+"""Reads an ONNX file with its external data, checks it, and recognizes files of other formats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,29 @@ import onnx
 from google.protobuf.message import DecodeError, Message
 from onnx import ModelProto, TensorProto
 
+from codegen.graph_file import IDENTIFIER
 from codegen.regular_file import open_regular
 from spirloom.errors import ImportFailure
-from spirloom.onnx.external_data import LEAST_MAPPED, is_external, load_external
-from spirloom.onnx.messages import items_of, messages
-from spirloom.onnx.other_formats import advice
-from spirloom.onnx.slim import slimmed
+from spirloom.onnx.external_constants import externalized
+from spirloom.onnx.external_data import MIN_MAPPED, is_external, items_of, load_external, messages
+
+# (offset, bytes there, what it is and what helps)
+_KNOWN = (
+    (8, IDENTIFIER, "It is a Spirloom graph already: run it with spirloom-run."),
+    (0, b"version https://git-lfs", "It is a Git LFS pointer: fetch the model with git lfs pull."),
+    (0, b"PK\x03\x04", "It is a ZIP file, such as torch.save writes: use torch.onnx.export."),
+    (4, b"TFL3", "It is a TensorFlow Lite model: convert it with tf2onnx."),
+    (0, b"\x89HDF\r\n\x1a\n", "It is an HDF5 file, such as Keras writes: convert it with tf2onnx."),
+)
+
+
+def advice(content: bytes) -> str:
+    """A sentence about the file, preceded by a space; empty for unknown formats."""
+    for offset, magic, sentence in _KNOWN:
+        if content[offset : offset + len(magic)] == magic:
+            return f" {sentence}"
+    return ""
+
 
 MIN_OPSET = 1
 MAX_OPSET = 23
@@ -29,7 +46,7 @@ _RUNTIME_DOMAIN = "com.microsoft"
 _RUNTIME_OPS = ("SimplifiedLayerNormalization",)
 
 # What Protocol Buffers read.
-_GREATEST_MODEL = (1 << 31) - 1
+_MAX_MODEL = (1 << 31) - 1
 # The checker serialises the model, which Protocol Buffers do up to 2 GiB.
 _CHECKER_LIMIT = (1 << 31) - (1 << 20)
 # What it says first of operators that it lacks or no longer wants. The importer has some of them,
@@ -72,14 +89,14 @@ def _content(path: Path) -> bytes:
     """The file, in which large weights are external data of itself."""
     try:
         with open_regular(path) as stream:
-            if os.fstat(stream.fileno()).st_size > _GREATEST_MODEL:
+            if os.fstat(stream.fileno()).st_size > _MAX_MODEL:
                 raise ImportFailure(
                     f"{path} is no ONNX model: those have less than 2 GiB, and external data."
                 )
-            if os.fstat(stream.fileno()).st_size < LEAST_MAPPED:
+            if os.fstat(stream.fileno()).st_size < MIN_MAPPED:
                 return stream.read()
             with mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-                return slimmed(content, path.name, LEAST_MAPPED)
+                return externalized(content, path.name, MIN_MAPPED)
     except OSError as error:
         if error.errno == ENOMEM:
             raise MemoryError from error

@@ -1,18 +1,16 @@
-"""Which part of a network goes to the device: for importers, of whatever format.
+"""Assigns the nodes of a network to device or host, for every importer.
 
-An importer describes its calls as a `Network`, with a reason for each that the device cannot
-compute; `partition` puts the others where costs say, in as few segments as can be. `report` is
-what users see of that.
+An importer describes its calls as a `Network`, with a reason for each call that the device does not
+support. `partition` assigns the others by cost, in as few segments as possible. `report` is the
+description for users.
 """
 
 from __future__ import annotations
 
-from spirloom.partition.costs import Costs
-from spirloom.partition.network import Network, Node
-from spirloom.partition.plan import Plan, Segment, Side
+from spirloom.partition.network import Network, Node, Plan, Segment, Side
+from spirloom.partition.placement import Costs, work_of
 from spirloom.partition.planner import partition
 from spirloom.partition.report import Report, report
-from spirloom.partition.work import work_of
 
 __all__ = [
     "Costs",

@@ -1,23 +1,172 @@
-"""Parts a network between the device and the host."""
+"""Partitions a network into stages that alternate between the device and the host."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from spirloom.partition.costs import Costs
-from spirloom.partition.network import Network
-from spirloom.partition.placing import sides_of, values_of
-from spirloom.partition.plan import Plan, Segment, Side
-from spirloom.partition.reasons import reasons_of
-from spirloom.partition.stages import stages_of
-from spirloom.partition.units import units_of
+from spirloom.partition.network import Network, Plan, Segment, Side, Units, units_of
+from spirloom.partition.placement import HOST, Costs, Value, sides_of, values_of
+from spirloom.terminal import in_bytes, in_flops
+
+
+def reasons_of(network: Network, on_device: set[int]) -> tuple[str, ...]:
+    """The reason of each node on the host: its own, or the transfers that its island would need. ""
+    on the device.
+    """
+    reasons = [node.reason for node in network.nodes]
+    stay = [
+        i
+        for i, node in enumerate(network.nodes)
+        if i not in on_device and not node.known and not node.reason
+    ]
+    for island in _islands(network, stay):
+        nodes = [network.nodes[i] for i in island]
+        reads = {name for node in nodes for name in node.reads}
+        writes = {name for node in nodes for name in node.writes}
+        outside = [node for i, node in enumerate(network.nodes) if i not in island]
+        used = {name for node in outside for name in node.reads} | set(network.outputs)
+        made = {name for node in outside if not node.known for name in node.writes}
+        moved = ((reads - writes) & (made | set(network.inputs))) | (writes & used)
+        size = in_bytes(sum(network.sizes.get(name, 0) for name in moved))
+        work = in_flops(sum(node.flops for node in nodes))
+        for i in island:
+            reasons[i] = f"not worth its transfers: moves {size} for {work}"
+    return tuple(reasons)
+
+
+def _islands(network: Network, indices: Iterable[int]) -> Iterator[set[int]]:
+    """The sets of nodes that are connected by values."""
+    island: dict[int, set[int]] = {}
+    writer: dict[str, int] = {}
+    for i in indices:
+        island[i] = {i}
+        for name in network.nodes[i].reads:
+            if name in writer and island[writer[name]] is not island[i]:
+                island[i] |= island[writer[name]]
+                for other in island[i]:
+                    island[other] = island[i]
+        writer.update(dict.fromkeys(network.nodes[i].writes, i))
+    seen: set[int] = set()
+    for i in island:
+        if i not in seen:
+            seen |= island[i]
+            yield island[i]
+
+
+_SWEEPS = 4
+
+
+def stages_of(
+    units: Units, sides: Sequence[Side], values: Sequence[Value], sizes: Mapping[str, int]
+) -> list[int]:
+    """The stage of each unit. Stages alternate between the sides.
+
+    Their number is the minimum that the order allows.
+    """
+    attempts = [_earliest(units, sides, first) for first in (Side.DEVICE, Side.HOST)]
+    stages = min(attempts, key=lambda stages: max(stages, default=0))
+    _Sweeper(units, sides, values, sizes, stages).run()
+    return _without_gaps(stages, sides)
+
+
+def _earliest(units: Units, sides: Sequence[Side], first: Side) -> list[int]:
+    stages: list[int] = []
+    for at, before in enumerate(units.before):
+        own = 0 if sides[at] is first else 1
+        stages.append(max([own, *(stages[b] + (sides[b] is not sides[at]) for b in before)]))
+    return stages
+
+
+def _without_gaps(stages: Sequence[int], sides: Sequence[Side]) -> list[int]:
+    """Renumbers the stages. Neighbors of one side with no unit between them are merged."""
+    side = dict(zip(stages, sides, strict=True))
+    number: dict[int, int] = {}
+    for before, stage in zip([None, *sorted(side)], sorted(side), strict=False):
+        last = -1 if before is None else number[before]
+        number[stage] = last + (before is None or side[before] is not side[stage])
+    return [number[stage] for stage in stages]
+
+
+class _Sweeper:
+    """Moves units between stages of their side while that reduces transfers."""
+
+    def __init__(
+        self,
+        units: Units,
+        sides: Sequence[Side],
+        values: Sequence[Value],
+        sizes: Mapping[str, int],
+        stages: list[int],
+    ) -> None:
+        self._units = units
+        self._sides = sides
+        self._sizes = sizes
+        self._stages = stages
+        self._last = max(stages, default=0)
+        self._after: list[list[int]] = [[] for _ in units.nodes]
+        for at, before in enumerate(units.before):
+            for b in before:
+                self._after[b].append(at)
+        self._touching: list[list[Value]] = [[] for _ in units.nodes]
+        for value in values:
+            for at in {value.writer, *value.readers} - {HOST}:
+                self._touching[at].append(value)
+
+    def run(self) -> None:
+        order = range(len(self._stages))
+        for _ in range(_SWEEPS):
+            before = list(self._stages)
+            for at in reversed(order):
+                self._move(at, later=True)
+            for at in order:
+                self._move(at, later=False)
+            if self._stages == before:
+                break
+
+    def _move(self, at: int, later: bool) -> None:
+        """Moves a unit to the best stage. Ties prefer the last stage when moving later, otherwise
+        its own.
+        """
+        stages, side = self._stages, self._sides[at]
+        low = max((stages[b] + (self._sides[b] is not side) for b in self._units.before[at]),
+                  default=stages[at] % 2)  # fmt: skip
+        high = min((stages[a] - (self._sides[a] is not side) for a in self._after[at]),
+                   default=self._last - (self._last - stages[at]) % 2)  # fmt: skip
+        own = stages[at]
+        costs = {stage: self._cost(at, stage) for stage in range(low, high + 1, 2)}
+        minimum = min(costs.values())
+        best = [stage for stage, cost in costs.items() if cost == minimum]
+        stages[at] = own
+        if later or own not in best:
+            stages[at] = best[-1] if later else best[0]
+
+    def _cost(self, at: int, stage: int) -> int:
+        """Bytes transferred for the values that the unit writes or reads."""
+        self._stages[at] = stage
+        return sum(self._copied(value) for value in self._touching[at])
+
+    def _copied(self, value: Value) -> int:
+        """One download if another unit reads it, and one upload for each device segment that
+        does.
+        """
+        at = [HOST if r == HOST else self._stages[r] for r in value.readers]
+        written = HOST if value.writer == HOST else self._stages[value.writer]
+        on_device = value.writer != HOST and self._sides[value.writer] is Side.DEVICE
+        others = {stage for stage in at if stage != written}
+        up = {
+            stage
+            for stage, reader in zip(at, value.readers, strict=True)
+            if stage in others and reader != HOST and self._sides[reader] is Side.DEVICE
+        }
+        times = len(up) + (1 if on_device and others else 0)
+        return times * max(self._sizes.get(value.name, 0), 1)
 
 
 def partition(network: Network, costs: Costs | None = None) -> Plan:
-    """Segments that can run one after the other: nothing depends on itself through another side.
+    """Partitions a network into segments that can run one after the other.
 
-    Nodes without a reason to stay go to the device, unless copying what they read and write takes
-    longer than their work does in the host. Equal networks give equal plans.
+    Nodes run on the device unless they have a reason not to, or transferring their inputs and
+    outputs takes longer than computing them on the host. Equal networks have equal plans.
     """
     units = units_of(network)
     values = values_of(network, units)
@@ -32,7 +181,7 @@ def partition(network: Network, costs: Costs | None = None) -> Plan:
 
 
 def _segments(network: Network, found: Sequence[tuple[Side, list[int]]]) -> tuple[Segment, ...]:
-    """With the known nodes that each needs; the last one gives those that are outputs."""
+    """Segments with the known nodes that they need. The last one provides the outputs."""
     known = {name: i for i, node in enumerate(network.nodes) if node.known for name in node.writes}
     asked = [name for name in network.outputs if name in known]
     if asked and not found:
@@ -43,12 +192,12 @@ def _segments(network: Network, found: Sequence[tuple[Side, list[int]]]) -> tupl
     crossing = written | set(network.inputs)
     takes = [_read(network, nodes, crossing) for nodes in whole]
     segments = []
-    for place, (side, _) in enumerate(found):
-        last = place == len(found) - 1
-        later = set(network.outputs).union(*takes[place + 1 :])
-        own = [name for i in whole[place] for name in network.nodes[i].writes]
+    for position, (side, _) in enumerate(found):
+        last = position == len(found) - 1
+        later = set(network.outputs).union(*takes[position + 1 :])
+        own = [name for i in whole[position] for name in network.nodes[i].writes]
         gives = [name for name in own if name in later and (last or name in crossing)]
-        segments.append(Segment(side, whole[place], tuple(takes[place]), tuple(gives)))
+        segments.append(Segment(side, whole[position], tuple(takes[position]), tuple(gives)))
     return tuple(segments)
 
 
@@ -66,7 +215,7 @@ def _with_known(
 
 
 def _read(network: Network, nodes: Sequence[int], crossing: set[str]) -> list[str]:
-    """What nodes read of others, in order, each once."""
+    """The values that nodes read from others, in order, each once."""
     own = {name for i in nodes for name in network.nodes[i].writes}
     names = [name for i in nodes for name in network.nodes[i].reads]
     return [name for name in dict.fromkeys(names) if name in crossing and name not in own]

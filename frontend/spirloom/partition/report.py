@@ -1,21 +1,75 @@
-"""What goes where, for people and programs to read."""
+"""The report of a partition, as JSON and as a text table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spirloom.partition.network import Network
-from spirloom.partition.plan import Plan, Side
-from spirloom.partition.table import to_text
+from spirloom.partition.network import Network, Plan, Side
+from spirloom.terminal import in_bytes, shown
+
+
+def to_text(report: Report, where: str) -> str:
+    """Segments, counts by operator, each node on the host with its reason, and a summary."""
+    lines = [*_segments(report), "", *_operator_rows(report), ""]
+    if report.on_host:
+        lines += ["stay in the host", *(f"  {_host_line(node)}" for node in report.on_host), ""]
+    return "\n".join([*lines, summary(report, where)])
+
+
+def summary(report: Report, where: str) -> str:
+    """A sentence with the share of nodes on the device."""
+    sides = [node.side for node in report.nodes]
+    known, placed = sides.count(None), len(sides) - sides.count(None)
+    went = sides.count(Side.DEVICE)
+    everything = "the only node goes" if placed == 1 else f"all {placed} nodes go"
+    what = everything if went == placed else f"{went} of {placed} nodes go"
+    parts = sum(part.side is Side.DEVICE for part in report.parts)
+    count = "" if parts == 1 or not went else f", in {parts} parts"
+    computed = f"; {known} more are computed at import" if known else ""
+    return f"{shown(where)}: {what} to the device{count}{computed}."
+
+
+def _segments(report: Report) -> Iterator[str]:
+    rows = [("segment", "where", "nodes", "in", "out", "operators")]
+    for index, part in enumerate(report.parts):
+        operators = ", ".join(
+            op if count == 1 else f"{op} {count}" for op, count in part.operators.items()
+        )
+        sizes = in_bytes(part.bytes_in), in_bytes(part.bytes_out)
+        rows.append((str(index), part.side.value, str(part.nodes), *sizes, operators))
+    return _aligned(rows, right=(2, 3, 4))
+
+
+def _operator_rows(report: Report) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [("operator", "device", "host", "at import")]
+    for op, count in report.operators.items():
+        rows.append((op, *(str(n or "") for n in (count.device, count.host, count.known))))
+    return _aligned(rows, right=(1, 2, 3))
+
+
+def _host_line(node: NodePlacement) -> str:
+    module = f", in {node.module}" if node.module else ""
+    return shown(f"{node.op}, {node.name}{module}: {node.reason}")
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], right: Sequence[int]) -> Iterator[str]:
+    cells = [[shown(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(padded).rstrip()
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A node and its side; `known` ones are computed before any run, so they are on neither.
+class NodePlacement:
+    """A node and its side. Known nodes are computed at import and have no side.
 
-    `segment` counts from 0. `reason` says why it stays in the host.
+    `segment` counts from 0. `reason` is why the node runs on the host.
     """
 
     name: str
@@ -28,7 +82,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A segment: how many nodes it has by operator, and what is copied to and from it."""
+    """A segment: its number of nodes by operator, and its transfers."""
 
     side: Side
     nodes: int
@@ -41,7 +95,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many nodes an operator has on each side, and the reasons of those that stay."""
+    """The number of nodes of an operator on each side, and the reasons of those on the host."""
 
     device: int
     host: int
@@ -51,9 +105,9 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Nodes in order, segments in the order of their run. Prints as a table."""
+    """Nodes in order, and segments in execution order. Prints as a table."""
 
-    nodes: tuple[Placed, ...]
+    nodes: tuple[NodePlacement, ...]
     parts: tuple[Part, ...]
 
     def __str__(self) -> str:
@@ -61,40 +115,40 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """Whether everything goes to the device, in one piece."""
-        return not self.staying and len(self.parts) <= 1
+        """Whether everything runs on the device, in one segment."""
+        return not self.on_host and len(self.parts) <= 1
 
     @property
-    def staying(self) -> tuple[Placed, ...]:
-        """The nodes that stay in the host."""
+    def on_host(self) -> tuple[NodePlacement, ...]:
+        """The nodes that run on the host."""
         return tuple(node for node in self.nodes if node.side is Side.HOST)
 
     @property
     def operators(self) -> dict[str, Count]:
-        """By operator, sorted by name."""
-        found: dict[str, list[Placed]] = {}
+        """Counts by operator, sorted by name."""
+        found: dict[str, list[NodePlacement]] = {}
         for node in self.nodes:
             found.setdefault(node.op, []).append(node)
         return {op: _count(found[op]) for op in sorted(found)}
 
     @property
-    def reasons(self) -> dict[str, list[Placed]]:
-        """The nodes that stay, by reason, the most frequent first."""
-        found: dict[str, list[Placed]] = {}
-        for node in self.staying:
+    def reasons(self) -> dict[str, list[NodePlacement]]:
+        """The nodes on the host by reason, the most frequent reason first."""
+        found: dict[str, list[NodePlacement]] = {}
+        for node in self.on_host:
             found.setdefault(node.reason, []).append(node)
         return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
     @property
-    def modules(self) -> dict[str, list[Placed]]:
-        """The nodes that stay, by the path of their module, in order."""
-        found: dict[str, list[Placed]] = {}
-        for node in self.staying:
+    def modules(self) -> dict[str, list[NodePlacement]]:
+        """The nodes on the host by module path, in order."""
+        found: dict[str, list[NodePlacement]] = {}
+        for node in self.on_host:
             found.setdefault(node.module, []).append(node)
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values, for the json module."""
+        """The report as plain values, for the json module."""
         return {
             "full": self.is_full,
             "segments": [asdict(part) for part in self.parts],
@@ -104,15 +158,15 @@ class Report:
 
 
 def report(network: Network, plan: Plan) -> Report:
-    """What a plan makes of a network."""
+    """The report of a plan."""
     segment: dict[int, int] = {}
-    for place, part in enumerate(plan.segments):
-        segment.update((i, place) for i in part.nodes if not network.nodes[i].known)
+    for index, part in enumerate(plan.segments):
+        segment.update((i, index) for i in part.nodes if not network.nodes[i].known)
     nodes = []
     for i, (node, reason) in enumerate(zip(network.nodes, plan.reasons, strict=True)):
         at = segment.get(i)
         side = None if at is None else plan.segments[at].side
-        nodes.append(Placed(node.name, node.op, node.module, side, at, reason))
+        nodes.append(NodePlacement(node.name, node.op, node.module, side, at, reason))
     parts = []
     for at, found in enumerate(plan.segments):
         own = [node for node in nodes if node.segment == at]
@@ -122,14 +176,14 @@ def report(network: Network, plan: Plan) -> Report:
     return Report(tuple(nodes), tuple(parts))
 
 
-def _operators(nodes: Sequence[Placed]) -> dict[str, int]:
+def _operators(nodes: Sequence[NodePlacement]) -> dict[str, int]:
     found: dict[str, int] = {}
     for node in nodes:
         found[node.op] = found.get(node.op, 0) + 1
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _count(nodes: Sequence[Placed]) -> Count:
+def _count(nodes: Sequence[NodePlacement]) -> Count:
     sides = [node.side for node in nodes]
     reasons = dict.fromkeys(node.reason for node in nodes if node.reason)
     return Count(

@@ -1,5 +1,4 @@
-"""Rewrites of a graph that leave what it computes unchanged, but for those that round: fp16 and
-quantising."""
+"""Graph rewrites that keep results unchanged, except those that round: fp16 and quantization."""
 
 from __future__ import annotations
 
@@ -7,34 +6,29 @@ from collections.abc import Callable, Collection
 
 from spirloom.ir import Graph
 from spirloom.ops import OpLibrary
-from spirloom.passes.activations import fuse_activations, fuse_bias
-from spirloom.passes.attention import simplify_attention
-from spirloom.passes.batch_norm import fold_batch_norm
-from spirloom.passes.chains import fuse_chains
-from spirloom.passes.cleanup import merge_constants, remove_dead_nodes
-from spirloom.passes.copies import fold_copies
-from spirloom.passes.gates import fuse_gates
-from spirloom.passes.gelu import fuse_gelu
-from spirloom.passes.half import to_half
+from spirloom.passes.activation_patterns import fuse_gates, fuse_gelu, fuse_patterns
+from spirloom.passes.attention.decomposed import fuse_attention, simplify_attention
+from spirloom.passes.attention.rotary_embedding import fuse_rotary
+from spirloom.passes.attention.strided import stride_attention
+from spirloom.passes.cleanup import merge_constants, remove_dead_nodes, simplify_views
+from spirloom.passes.data_movement import fold_copies
+from spirloom.passes.elementwise_fusion import fuse_chains
+from spirloom.passes.fp16 import to_fp16
 from spirloom.passes.integer_layers import fuse_integers
-from spirloom.passes.large_weights import LARGEST_WEIGHT, split_weights
-from spirloom.passes.layer_norm import fuse_layer_norm
-from spirloom.passes.layer_rows import move_rows
-from spirloom.passes.padding import absorb_padding
-from spirloom.passes.patterns import fuse_patterns
-from spirloom.passes.permutations import move_permutations
-from spirloom.passes.quantised import fuse_quantised
-from spirloom.passes.quantize_weights import Quantisation, quantize_weights
-from spirloom.passes.residuals import fuse_residuals
-from spirloom.passes.rms_norm import fuse_rms_norm
-from spirloom.passes.rotary import fuse_rotary
-from spirloom.passes.spelled_attention import fuse_attention
-from spirloom.passes.strided_attention import stride_attention
-from spirloom.passes.tied_tables import tie_tables
-from spirloom.passes.views import simplify_views
-from spirloom.progress import Report, silent
+from spirloom.passes.large_weights import LARGEST_WEIGHT, split_weights, tie_tables
+from spirloom.passes.layer_fusion import (
+    absorb_padding,
+    fold_batch_norm,
+    fuse_activations,
+    fuse_bias,
+    fuse_residuals,
+)
+from spirloom.passes.normalization import fuse_layer_norm, fuse_rms_norm
+from spirloom.passes.permutations import move_permutations, move_rows
+from spirloom.passes.weight_quantization import Quantisation, fuse_quantised, quantize_weights
+from spirloom.terminal import Report, silent
 
-# What makes a graph faster, in order; each can be left out.
+# Optimization passes, in order of execution. Each can be skipped.
 OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fuse-integers": fuse_integers,
     "fuse-quantised": fuse_quantised,
@@ -59,7 +53,7 @@ OPTIMIZATIONS: dict[str, Callable[[Graph, OpLibrary], None]] = {
     "fold-copies": fold_copies,
 }
 
-# Those that take a graph of all its sizes, as they find how what they make follows from these.
+# Passes that require a graph with symbolic sizes: they derive strides as functions of the sizes.
 OF_ALL_SIZES = ("stride-attention", "fold-copies")
 
 
@@ -72,10 +66,10 @@ def optimize(
     quantize: Quantisation | None = None,
     sizes_vary: bool = False,
 ) -> None:
-    """Applies every pass but those to skip, in place; `report` is told which.
+    """Applies every pass except those in `skip`, in place. `report` receives the name of each pass.
 
-    `sizes_vary`: the graph is one of several sizes from which one of all will be made. The passes
-    that take that one wait for `optimize_sizes`.
+    With `sizes_vary`, the graph is one of several fixed-size graphs that will be merged into one
+    with symbolic sizes. Passes in OF_ALL_SIZES are then left to `optimize_sizes`.
     """
     if quantize is not None:
         quantize.check(fp16)
@@ -94,7 +88,9 @@ def optimize(
 
 
 def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ()) -> Graph:
-    """Applies, in place, the passes that take a graph of all its sizes; returns the graph."""
+    """Applies the passes in OF_ALL_SIZES to a graph with symbolic sizes, in place, and returns
+    it.
+    """
     for name in OF_ALL_SIZES:
         if name not in skip:
             OPTIMIZATIONS[name](graph, library)
@@ -104,12 +100,12 @@ def optimize_sizes(graph: Graph, library: OpLibrary, skip: Collection[str] = ())
 def finish(
     graph: Graph, library: OpLibrary, fp16: bool = False, largest: int = LARGEST_WEIGHT
 ) -> None:
-    """The passes that every graph file goes through, optimised or not.
+    """Applies the passes that every graph file needs, optimized or not.
 
-    Layers and tables whose weight takes more than `largest` bytes come in parts.
+    Layers and embedding tables with a weight of more than `largest` bytes are split.
     """
     if fp16:
-        to_half(graph, library)
+        to_fp16(graph, library)
     split_weights(graph, library, largest)
     remove_dead_nodes(graph)
     merge_constants(graph)

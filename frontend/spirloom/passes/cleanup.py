@@ -1,4 +1,4 @@
-"""Removes what nothing reads, and joins equal constants."""
+"""Dead-code elimination, deduplication of constants, simplification of views and permutations."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from spirloom.constants_file import bytes_of
-from spirloom.ir import Array, Graph, Tensor
-from spirloom.mapped import let_go
+from spirloom.constants_file import bytes_of, let_go
+from spirloom.ir import Array, Graph, Node, Tensor
+from spirloom.ops import OpLibrary
 from spirloom.passes.rewrite import replace_tensors
 
-_LOOKED_AT = 64  # elements of a constant
+_SAMPLES = 64  # elements of a constant
 
 
 def remove_dead_nodes(graph: Graph) -> None:
-    """Drops nodes whose outputs no result of the graph depends on."""
+    """Removes nodes whose outputs no result of the graph depends on."""
     needed = set(graph.results())
     kept = []
     for node in reversed(graph.nodes):
@@ -27,15 +27,15 @@ def remove_dead_nodes(graph: Graph) -> None:
 
 
 def merge_constants(graph: Graph) -> None:
-    """Makes constants of equal type, shape and bytes one.
+    """Merges constants of equal dtype, shape and bytes.
 
-    Only of those that look the same every byte is read: the weights of a large model are equal in
-    type and shape, not in a few of their numbers.
+    Full comparison reads the bytes only of constants whose samples are equal: most weights of a
+    large model differ in a few elements already.
     """
     alike: dict[Hashable, list[Tensor]] = {}
     for tensor in graph.tensors():
         if tensor.data is not None:
-            alike.setdefault((tensor.dtype, *_look(tensor.data)), []).append(tensor)
+            alike.setdefault((tensor.dtype, *_sample(tensor.data)), []).append(tensor)
     mapping: dict[Tensor, Tensor] = {}
     for tensors in alike.values():
         first: dict[bytes, Tensor] = {}
@@ -46,20 +46,95 @@ def merge_constants(graph: Graph) -> None:
     replace_tensors(graph, mapping)
 
 
-def _look(data: Array) -> tuple[Hashable, ...]:
-    """What equal constants have in common, and others seldom."""
-    chosen = np.linspace(0, data.size - 1, min(data.size, _LOOKED_AT), dtype=np.intp)
-    return data.shape, _is_turned(data), data.flat[chosen].tobytes()
+def _sample(data: Array) -> tuple[Hashable, ...]:
+    """A cheap key: equal for equal constants, and rarely equal for others."""
+    chosen = np.linspace(0, data.size - 1, min(data.size, _SAMPLES), dtype=np.intp)
+    return data.shape, _is_transposed(data), data.flat[chosen].tobytes()
 
 
-def _is_turned(data: Array) -> bool:
+def _is_transposed(data: Array) -> bool:
     return data.flags.f_contiguous and not data.flags.c_contiguous
 
 
 def _digest(tensor: Tensor) -> bytes:
     assert tensor.data is not None
-    # As it lies in memory, without a copy.
-    stored = tensor.data.T if _is_turned(tensor.data) else tensor.data
+    # In memory order, without a copy.
+    stored = tensor.data.T if _is_transposed(tensor.data) else tensor.data
     digest = hashlib.blake2b(bytes_of(stored), digest_size=32).digest()
     let_go(tensor.data)
     return digest
+
+
+VIEW, PERMUTE = "aten.view", "aten.permute"
+
+
+def simplify_views(graph: Graph, library: OpLibrary) -> None:
+    """Merges consecutive views and consecutive permutations, and removes those that have no
+    effect.
+    """
+    producers = graph.producers()
+    for node in graph.nodes:
+        if node.op == PERMUTE:
+            _join_permutations(library, node, producers)
+            if library.has(VIEW) and _keeps_order(library, node):
+                args = {"x": node.args[0], "size": node.outputs[0].shape}
+                node.op, node.args = VIEW, library.complete(VIEW, args)
+        if node.op == VIEW:
+            source = _origin(node.args[0], producers)
+            node.args = library.with_args(node, x=source, size=node.outputs[0].shape)
+    dropped = {
+        node.outputs[0]: node.args[0]
+        for node in graph.nodes
+        if node.op in (VIEW, PERMUTE) and _does_nothing(library, node)
+    }
+    results = set(graph.results())
+    mapping = {
+        old: new for old, new in dropped.items() if isinstance(new, Tensor) and old not in results
+    }
+    replace_tensors(graph, mapping)
+    remove_dead_nodes(graph)
+
+
+def _origin(value: object, producers: dict[Tensor, Node]) -> Tensor:
+    """The source of a view, through any number of views."""
+    assert isinstance(value, Tensor)
+    node = producers.get(value)
+    return _origin(node.args[0], producers) if node is not None and node.op == VIEW else value
+
+
+def _join_permutations(library: OpLibrary, node: Node, producers: dict[Tensor, Node]) -> None:
+    source, dims = node.args[0], _dims(library, node)
+    assert isinstance(source, Tensor)
+    inner = producers.get(source)
+    if inner is not None and inner.op == PERMUTE:
+        first = _dims(library, inner)
+        joined = tuple(first[d] for d in dims)
+        node.args = library.with_args(node, x=inner.args[0], dims=joined)
+
+
+def _keeps_order(library: OpLibrary, node: Node) -> bool:
+    """Whether a permutation only moves dimensions of size 1, so that the element order is
+    unchanged.
+    """
+    source = node.args[0]
+    assert isinstance(source, Tensor)
+    moved = [d for d in _dims(library, node) if source.shape[d] != 1]
+    return moved == sorted(moved)
+
+
+def _does_nothing(library: OpLibrary, node: Node) -> bool:
+    source = node.args[0]
+    assert isinstance(source, Tensor)
+    if source.shape != node.outputs[0].shape:
+        return False
+    if node.op == VIEW:
+        return True
+    dims = _dims(library, node)
+    return list(dims) == sorted(dims)
+
+
+def _dims(library: OpLibrary, node: Node) -> tuple[int, ...]:
+    """The order that a permutation produces."""
+    value = library.arg(node, "dims")
+    assert isinstance(value, tuple)
+    return tuple(int(v) for v in value if isinstance(v, int))

@@ -1,4 +1,4 @@
-"""Layers between dequantize and quantize compute with the numbers themselves."""
+"""Replaces layers between dequantize and quantize with integer operators."""
 
 from __future__ import annotations
 
@@ -7,26 +7,120 @@ from math import inf, prod
 from spirloom.ir import ArgValue, Graph, Node, Tensor
 from spirloom.ops import OpError, OpLibrary
 from spirloom.passes.cleanup import remove_dead_nodes
-from spirloom.passes.integer_calls import CONVOLUTION, LAYERS, Calls
-from spirloom.passes.integer_operands import QUANTIZE, Numbers, Operands
-from spirloom.passes.integer_tensors import Centres
-from spirloom.passes.rewrite import CLAMPS, Matcher, fused_name, limits
+from spirloom.passes.integer_operands import QUANTIZE, Centres, Operands, QuantizedTensor
+from spirloom.passes.rewrite import ADD, CLAMPS, Matcher, fused_name, limits
+
+CONVOLUTION = "spirloom.convolution_i8"
+Call = tuple[str, dict[str, object]]
+# Layers whose weight and bias arguments have the same names in both operators.
+LAYERS = {
+    "aten.convolution": CONVOLUTION, "aten.conv1d": CONVOLUTION, "aten.conv3d": CONVOLUTION,
+    "aten.conv_transpose1d": CONVOLUTION, "aten.conv_transpose2d.input": CONVOLUTION,
+    "aten.conv_transpose3d.input": CONVOLUTION, "aten.linear": "spirloom.linear_i8",
+}  # fmt: skip
+_INPUTS = ("stride", "padding", "dilation", "output_padding", "groups")
+_WINDOWS = ("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
+_EVEN = ("aten.adaptive_avg_pool1d", "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")
+_MEAN = "aten.mean.dim"
+
+
+def _ints(value: object) -> tuple[int, ...]:
+    assert isinstance(value, tuple)
+    return value
+
+
+class Calls:
+    """Finds the integer calls of layers, without the arguments that describe their results."""
+
+    def __init__(self, operands: Operands, centres: Centres, library: OpLibrary) -> None:
+        self._operands, self._centres, self._library = operands, centres, library
+
+    def of(self, node: Node) -> Call | None:
+        """The integer call that computes a node, if there is one."""
+        if node.op in LAYERS:
+            return self.layer(node)
+        return self._sum(node) if node.op == ADD else self._mean(node)
+
+    def rescaled(self, x: QuantizedTensor) -> Call:
+        """Requantizes a tensor to another scale."""
+        return "spirloom.rescale_i8", self._term("a", x)
+
+    def layer(self, node: Node) -> Call | None:
+        """A convolution or a linear layer."""
+        names = self._library.arg_names(node.op)
+        given = {name: self._library.arg(node, name) for name in names}
+        transposed = "transpose" in node.op
+        x = self._operands.operand(given["x"])
+        groups = given.get("groups", 1) if transposed else None
+        weight = self._operands.filters(given["weight"], groups)
+        bias = given["bias"]
+        known = self._operands.known(bias)
+        if given.get("activation") or given.get("addend") or x is None or weight is None:
+            return None
+        if bias is not None and known is None:
+            return None
+        places: dict[str, object] = {name: given[name] for name in _INPUTS if name in given}
+        if transposed:
+            places["transposed"] = True
+        args: dict[str, object] = {**self._term("x", x), **weight.arguments(), "bias": known}
+        return LAYERS[node.op], {**args, **places}
+
+    def _sum(self, node: Node) -> Call | None:
+        if not self._library.is_plain(node):
+            return None
+        a, b = (self._operands.operand(value) for value in node.args[:2])
+        if a is None or b is None or a.tensor.shape != b.tensor.shape:
+            return None
+        return "spirloom.add_i8", {**self._term("a", a), **self._term("b", b)}
+
+    def _mean(self, node: Node) -> Call | None:
+        """A mean over windows or over the last dimensions."""
+        x = self._operands.operand(node.args[0]) if node.args else None
+        window = self._window(node, x.tensor.shape) if x is not None else None
+        if x is None or window is None:
+            return None
+        return "spirloom.average_pool_i8", {**self._term("x", x), **window}
+
+    def _window(self, node: Node, shape: tuple[int, ...]) -> dict[str, object] | None:
+        given = dict(zip(self._library.arg_names(node.op), node.args, strict=True))
+        if node.op in _WINDOWS:
+            return {name: value for name, value in given.items() if name != "x"}
+        if node.op in _EVEN:
+            out = _ints(given["output_size"])
+            size = shape[len(shape) - len(out) :]
+            if any(m < 1 or n % m for n, m in zip(size, out, strict=True)):
+                return None
+            window = tuple(n // m for n, m in zip(size, out, strict=True))
+        elif node.op == _MEAN:
+            found = sorted(d % len(shape) for d in _ints(given["dim"]))
+            if not found or found != [*range(len(shape) - len(found), len(shape))]:
+                return None
+            window = shape[found[0] :]
+        else:
+            return None
+        return {"kernel_size": window, "padding": (0,) * len(window)}
+
+    def _term(self, name: str, x: QuantizedTensor) -> dict[str, object]:
+        tensor: Tensor = self._centres.centre(x)
+        return {name: tensor, f"{name}_scale": x.scale, f"{name}_zero": x.centred_zero}
+
 
 _RELU, _CAT = "aten.relu", "aten.cat"
 
 
 def fuse_integers(graph: Graph, library: OpLibrary) -> None:
-    """quantize(layer(dequantize(x))) becomes one call, as do sums and means; moves take numbers.
+    """Fuses quantize(layer(dequantize(x))) into one integer call, also for additions and means.
+    Data movement runs on int8 values.
 
-    A layer whose result is not quantised gives floats. uint8 becomes int8 less 128, which only the
-    graph's inputs and outputs are changed for.
+    A layer whose result is not quantized returns floats. uint8 tensors become int8 (minus 128).
+    Only graph inputs and outputs are converted.
     """
     if library.has(CONVOLUTION):
         _Fusion(graph, library).run()
 
 
 class _Fusion:
-    """One pass over a graph: `_nodes` are those that take the place of its own."""
+    """One pass over a graph. `_nodes` are the nodes that replace the graph's nodes."""
 
     def __init__(self, graph: Graph, library: OpLibrary) -> None:
         self._graph, self._library = graph, library
@@ -46,20 +140,22 @@ class _Fusion:
         remove_dead_nodes(self._graph)
 
     def _quantised(self, node: Node) -> bool:
-        """Puts a call in the place of a quantize and what makes its input."""
+        """Replaces a quantize and the producer of its input with one call."""
         y = self._operands.result(node)
-        return y is not None and self._give(self._library.arg(node, "x"), y, [node])
+        return y is not None and self._produce(self._library.arg(node, "x"), y, [node])
 
-    def _give(
+    def _produce(
         self,
         value: ArgValue,
-        y: Numbers,
+        y: QuantizedTensor,
         parts: list[Node],
         finish: dict[str, object] | None = None,
         private: bool = True,
     ) -> bool:
-        """Makes numbers y of what makes a value. `parts` are the nodes behind that, `finish` says
-        what the activation among them is, and `private` whether these are read once."""
+        """Produces the quantized tensor y from the producer of `value`. `parts` are the nodes after
+        the producer, `finish` describes the activation among them, and `private` tells whether
+        they have a single reader.
+        """
         made = self._matcher.producer(value)
         if made is None:
             return False
@@ -67,12 +163,12 @@ class _Fusion:
             return True
         private = private and self._matcher.private(made.outputs[0])
         if private and self._centres.is_move(made):
-            return self._moved_behind(made, y, parts, finish)
+            return self._moved_after(made, y, parts, finish)
         ended = self._activation(made) if finish is None else None
         if ended is not None:
-            return self._give(made.args[0], y, [made, *parts], ended, private)
+            return self._produce(made.args[0], y, [made, *parts], ended, private)
         x = self._operands.operand(value)
-        # A layer is not computed twice: all that follows it must be read once.
+        # A layer is not computed twice: every node after it must have a single reader.
         of_layer = self._calls.of(made) if x is None and private else None
         found = of_layer if x is None else self._calls.rescaled(x)
         if found is None:
@@ -80,20 +176,20 @@ class _Fusion:
         op, args = found
         result = {"y_scale": y.scale, "y_zero": y.centred_zero}
         name = fused_name(made, *parts)
-        return self._put(op, {**args, **result, **(finish or {})}, y.tensor, name)
+        return self._use(op, {**args, **result, **(finish or {})}, y.tensor, name)
 
     def _floats(self, node: Node) -> bool:
-        """Puts a call that gives floats in the place of a layer whose result is not quantised."""
+        """Replaces a layer whose result is not quantized with a call that returns floats."""
         if node.op not in LAYERS or self._is_quantised(node.outputs[0]):
             return False
         found = self._calls.layer(node)
         if found is None:
             return False
         op, args = found
-        return self._put(op, {**args, "dtype": "f32"}, node.outputs[0], node.name)
+        return self._use(op, {**args, "dtype": "f32"}, node.outputs[0], node.name)
 
     def _is_quantised(self, value: Tensor) -> bool:
-        """Whether its one reader, behind moves and an activation, will be found as a quantize."""
+        """Whether the single reader, after data movement and an activation, is a quantize."""
         reader, finished = self._matcher.reader(value), False
         while reader is not None:
             if self._activation(reader) is not None and not finished:
@@ -103,25 +199,25 @@ class _Fusion:
             reader = self._matcher.reader(reader.outputs[0])
         return reader is not None and self._operands.result(reader) is not None
 
-    def _put(self, op: str, args: dict[str, object], y: Tensor, name: str) -> bool:
-        """Appends a call whose result is y; False if the operator does not take it."""
+    def _use(self, op: str, args: dict[str, object], y: Tensor, name: str) -> bool:
+        """Appends a call with the result y. Returns False if the operator does not support it."""
         try:
             values = self._library.complete(op, args)
             ((shape, dtype),) = self._library.infer(op, values)
-        except OpError:  # a form that it does not have
+        except OpError:  # an unsupported variant
             return False
-        assert prod(shape) == prod(y.shape), f"{op} gives {shape} for {y}"
+        assert prod(shape) == prod(y.shape), f"{op} returns {shape} for {y}"
         made = y if (shape, dtype) == (y.shape, y.dtype) else Tensor(y.name, dtype, shape)
         self._nodes.append(Node(op, values, (made,), name))
-        if shape != y.shape:  # a mean whose dims are gone
+        if shape != y.shape:  # a mean with reduced dimensions removed
             flat = y if dtype is y.dtype else Tensor(y.name, dtype, y.shape)
             made = self._centres.append("aten.view", name, flat, x=made, size=y.shape)
         if made is not y:
             self._centres.wrap(made, y, name)
         return True
 
-    def _moved(self, node: Node, y: Numbers) -> bool:
-        """Moves numbers as a node moves what they stand for, if they do so before and after."""
+    def _moved(self, node: Node, y: QuantizedTensor) -> bool:
+        """Moves int8 values as a node moves the floats, if it is quantized on both sides."""
         if self._centres.is_move(node):
             x = self._operands.operand(node.args[0])
             return x is not None and x.alike(y) and self._centres.move(node, x, y.tensor)
@@ -139,21 +235,21 @@ class _Fusion:
         return True
 
     def _move_ahead(self, node: Node) -> None:
-        """Numbers are moved before they are dequantised: a layer may take what that gives."""
+        """Moves int8 values before they are dequantized, so that a layer can read the result."""
         x, value = self._operands.operand(node.args[0]), node.outputs[0]
         if x is not None:
             y = Tensor(value.name, x.tensor.dtype, value.shape)
             if self._centres.move(node, x, y):
-                self._operands.stand_for(value, Numbers(y, x.scale, x.zero))
+                self._operands.stand_for(value, QuantizedTensor(y, x.scale, x.zero))
 
-    def _moved_behind(
-        self, node: Node, y: Numbers, parts: list[Node], finish: dict[str, object] | None
+    def _moved_after(
+        self, node: Node, y: QuantizedTensor, parts: list[Node], finish: dict[str, object] | None
     ) -> bool:
-        """Numbers are moved after they were quantised: what makes them may be a layer."""
+        """Moves values after they are quantized, so that their producer can be a layer."""
         x = node.args[0]
         assert isinstance(x, Tensor)
-        inner = Numbers(Tensor(y.tensor.name, y.tensor.dtype, x.shape), y.scale, y.zero)
-        return self._give(x, inner, [node, *parts], finish) and self._centres.move(
+        inner = QuantizedTensor(Tensor(y.tensor.name, y.tensor.dtype, x.shape), y.scale, y.zero)
+        return self._produce(x, inner, [node, *parts], finish) and self._centres.move(
             node, inner, y.tensor
         )
 

@@ -1,4 +1,4 @@
-"""What the layers between dequantize and quantize work on: numbers, and what these stand for."""
+"""Operands of layers between dequantize and quantize: int8 tensors with scales and zero points."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from math import inf
 
 import numpy as np
 
-from spirloom.ir import DType, Node, Tensor, constant
+from spirloom.ir import ArgValue, DType, Node, Tensor, constant
 from spirloom.ops import OpLibrary
-from spirloom.passes.rewrite import Matcher
-from spirloom.weight_numbers import Filters, filters_of
+from spirloom.passes.rewrite import COPY, Matcher
+from spirloom.quantized_weights import Filters, filters_of
 
 DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
 _RANGES = {DType.I8: (-128, 127), DType.U8: (0, 255)}
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """A tensor of 8-bit numbers of one scale and zero point."""
+class QuantizedTensor:
+    """A tensor of 8-bit values with one scale and zero point."""
 
     tensor: Tensor
     scale: float
@@ -26,65 +26,66 @@ class Numbers:
 
     @property
     def centred_zero(self) -> int:
-        """The zero point of the numbers as int8."""
+        """The zero point for the values as int8."""
         return self.zero - (128 if self.tensor.dtype is DType.U8 else 0)
 
-    def alike(self, other: Numbers) -> bool:
-        """Whether numbers stand for the same in both."""
+    def alike(self, other: QuantizedTensor) -> bool:
+        """Whether equal codes represent equal values in both tensors."""
         return (self.scale, self.zero, self.tensor.dtype) == (
             other.scale, other.zero, other.tensor.dtype)  # fmt: skip
 
 
 class Operands:
-    """Finds numbers before and behind the nodes of a graph."""
+    """Finds quantized tensors before and after the nodes of a graph."""
 
     def __init__(self, matcher: Matcher, library: OpLibrary) -> None:
         self._matcher, self._library = matcher, library
-        self._moved: dict[Tensor, Numbers] = {}
+        self._moved: dict[Tensor, QuantizedTensor] = {}
 
-    def stand_for(self, value: Tensor, numbers: Numbers) -> None:
-        """Notes that these are what is dequantised to a value, by way of moves."""
-        self._moved[value] = numbers
+    def stand_for(self, value: Tensor, quantized: QuantizedTensor) -> None:
+        """Records the quantized tensor that is dequantized to a value, through data movement."""
+        self._moved[value] = quantized
 
-    def result(self, node: Node) -> Numbers | None:
-        """What a quantize gives, if it is all of a type's numbers."""
+    def result(self, node: Node) -> QuantizedTensor | None:
+        """The result of a quantize node, if it uses the full range of its dtype."""
         if node.op != QUANTIZE:
             return None
         ends = tuple(self._library.arg(node, end) for end in ("quant_min", "quant_max"))
         y = node.outputs[0]
-        return self._numbers(node, y) if ends == _RANGES.get(y.dtype) else None
+        return self._quantized(node, y) if ends == _RANGES.get(y.dtype) else None
 
-    def operand(self, value: object) -> Numbers | None:
-        """What is dequantised to a value."""
+    def operand(self, value: object) -> QuantizedTensor | None:
+        """The quantized tensor that is dequantized to a value."""
         if isinstance(value, Tensor) and value in self._moved:
             return self._moved[value]
         made = self._matcher.producer(value, DEQUANTIZE)
         x = self._library.arg(made, "x") if made is not None else None
         if made is None or not isinstance(x, Tensor) or made.outputs[0].dtype is not DType.F32:
             return None
-        return self._numbers(made, x) if x.dtype in _RANGES and x.data is None else None
+        return self._quantized(made, x) if x.dtype in _RANGES and x.data is None else None
 
-    def _numbers(self, node: Node, numbers: Tensor) -> Numbers | None:
+    def _quantized(self, node: Node, quantized: Tensor) -> QuantizedTensor | None:
         scale, zero = (self._library.arg(node, name) for name in ("scale", "zero_point"))
         data = [t.data for t in (scale, zero) if isinstance(t, Tensor) and t.data is not None]
         if len(data) != 2 or data[0].size != 1:
             return None
         size, centre = float(data[0].reshape(-1)[0]), int(data[1].reshape(-1)[0])
-        low, high = _RANGES[numbers.dtype]
+        low, high = _RANGES[quantized.dtype]
         usable = 0 < size < inf and low <= centre <= high
-        return Numbers(numbers, size, centre) if usable else None
+        return QuantizedTensor(quantized, size, centre) if usable else None
 
     def filters(self, value: object, groups: object = None) -> Filters | None:
-        """The numbers of a layer's weight, if it is dequantised of constants; of a transposed
-        convolution of so many groups, as those of a filter for each channel of its result."""
-        turned, shape = False, None
+        """The quantized weight of a layer, if it is dequantized from constants. For a transposed
+        convolution with `groups`, filters are ordered by output channel.
+        """
+        transposed, shape = False, None
         while (moved := self._matcher.producer(value, "aten.permute", "aten.view")) is not None:
             if moved.op == "aten.view":
                 shape = shape or moved.outputs[0].shape
             elif shape or self._library.arg(moved, "dims") not in ((1, 0), (-1, -2)):
                 return None
             else:
-                turned = not turned
+                transposed = not transposed
             value = moved.args[0]
         made = self._matcher.producer(value, DEQUANTIZE)
         if made is None or self._library.arg(made, "block_size"):
@@ -96,21 +97,21 @@ class Operands:
         x, scale, zero = data
         axis = self._library.arg(made, "axis")
         assert isinstance(axis, int)
-        if scale.size != 1 and axis % x.ndim != (1 if turned or groups is not None else 0):
+        if scale.size != 1 and axis % x.ndim != (1 if transposed or groups is not None else 0):
             return None
         scale, zero = scale.reshape(-1), zero.reshape(-1)
         if shape is not None:
-            if turned or shape[:2] != x.shape[:2]:
+            if transposed or shape[:2] != x.shape[:2]:
                 return None
             x = x.reshape(shape)
         if isinstance(groups, int):
             by_group = x.reshape(groups, -1, *x.shape[1:]).swapaxes(1, 2)
             x = by_group.reshape(-1, *by_group.shape[2:])
             scale, zero = (t if t.size == 1 else np.tile(t, groups) for t in (scale, zero))
-        return filters_of(x.T if turned else x, scale, zero)
+        return filters_of(x.T if transposed else x, scale, zero)
 
     def known(self, value: object) -> Tensor | None:
-        """A constant of floats, or what constants are dequantised to."""
+        """A float constant, or the floats that a dequantize of constants computes."""
         if isinstance(value, Tensor) and value.data is not None:
             return value if value.dtype is DType.F32 else None
         made = self._matcher.producer(value, DEQUANTIZE)
@@ -121,3 +122,81 @@ class Operands:
                 for name, a in zip(names, made.args, strict=True)}  # fmt: skip
         (found,) = self._library.compute(DEQUANTIZE, args)
         return constant(made.outputs[0].name, np.asarray(found, np.float32))
+
+
+_XOR, _PAD = "aten.bitwise_xor.Tensor", "aten.constant_pad_nd"
+# Operators that move elements, pad with zeros or take a maximum: they can run on quantized values.
+_MOVES = ("aten.max_pool2d", "aten.view", "aten.permute", "aten.flatten.using_ints",
+          "aten.slice.Tensor", "aten.squeeze.dims", "aten.unsqueeze", "aten.expand",
+          "aten.select.int", _PAD)  # fmt: skip
+
+
+class Centres:
+    """Converts uint8 to int8 (minus 128), which the integer operators require. Each tensor is
+    converted once.
+    """
+
+    def __init__(self, matcher: Matcher, library: OpLibrary, nodes: list[Node]) -> None:
+        self._matcher, self._library, self._nodes = matcher, library, nodes
+        self._centred: dict[Tensor, Tensor] = {}
+
+    def append(self, op: str, name: str, y: Tensor, **args: object) -> Tensor:
+        """Adds a node and returns its result."""
+        self._nodes.append(Node(op, self._library.complete(op, args), (y,), name))
+        return y
+
+    def centre(self, x: QuantizedTensor) -> Tensor:
+        """The tensor as int8."""
+        tensor = x.tensor
+        if tensor.dtype is DType.I8:
+            return tensor
+        if tensor not in self._centred:
+            y = Tensor(tensor.name, DType.I8, tensor.shape)
+            made = self._matcher.producer(tensor, QUANTIZE)
+            if made is not None:
+                zero = constant("zero_point", np.array(x.centred_zero, np.int32))
+                args = self._library.with_args(
+                    made, zero_point=zero, quant_min=-128, quant_max=127, dtype="i8"
+                )
+                self._nodes.append(Node(QUANTIZE, args, (y,), made.name))
+            else:
+                middle = constant("middle", np.array(128, np.uint8))
+                transposed = Tensor(tensor.name, DType.U8, tensor.shape)
+                self.append(_XOR, tensor.name, transposed, a=tensor, b=middle)
+                self.append(COPY, tensor.name, y, x=transposed, dtype="i8")
+            self._centred[tensor] = y
+        return self._centred[tensor]
+
+    def wrap(self, made: Tensor, y: Tensor, name: str) -> None:
+        """Produces the uint8 tensor y from int8."""
+        self._centred[y] = made
+        wrapped = self.append(COPY, name, Tensor(y.name, DType.U8, y.shape), x=made, dtype="u8")
+        self.append(_XOR, name, y, a=wrapped, b=constant("middle", np.array(128, np.uint8)))
+
+    def is_move(self, node: Node) -> bool:
+        """Whether quantized values can be moved as a node moves floats."""
+        return node.op in _MOVES and (node.op != _PAD or self._library.arg(node, "value") == 0)
+
+    def move(self, node: Node, x: QuantizedTensor, y: Tensor) -> bool:
+        """Adds a node that moves quantized values to y as `node` moves floats. Returns False if its
+        operator does not support it.
+        """
+        direct = self._moving(node, x.tensor, x.zero)
+        if x.tensor.dtype is DType.U8 and (x.tensor in self._centred or direct is None):
+            made = Tensor(y.name, DType.I8, y.shape)
+            args = self._moving(node, self.centre(x), x.centred_zero)
+            if args is not None:
+                self._nodes.append(Node(node.op, args, (made,), node.name))
+                self.wrap(made, y, node.name)
+            return args is not None
+        if direct is not None:
+            self._nodes.append(Node(node.op, direct, (y,), node.name))
+        return direct is not None
+
+    def _moving(self, node: Node, x: Tensor, zero: int) -> tuple[ArgValue, ...] | None:
+        """The node's args with x, if its operator supports them."""
+        changes: dict[str, ArgValue] = {self._library.arg_names(node.op)[0]: x}
+        if node.op == _PAD:
+            changes["value"] = float(zero)
+        args = self._library.with_args(node, **changes)
+        return args if self._library.takes(node.op, args) else None

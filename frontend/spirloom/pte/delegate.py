@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import Unsupported
 from spirloom.ir import Array
-from spirloom.pte.calls import DelegateCall, Draft, RefusedCall, arguments
-from spirloom.pte.element_types import array_of, of_delegate
-from spirloom.pte.flatbuffer import NOTHING, Member, Row, read
-from spirloom.pte.foreign import changed_places
-from spirloom.pte.kernels import by_target
-from spirloom.pte.schema import load
+from spirloom.pte.delegate_binding import changed_places
+from spirloom.pte.file import array_of, of_delegate
+from spirloom.pte.flatbuffer import NOTHING, Member, Row, load, read
+from spirloom.pte.kernel_calls import DelegateCall, Draft, RefusedCall, arguments, by_target
 from spirloom.torch.program import Argument, Call, Given, Meta, Plain, Ref, Result
 
 GRAPH = "integrations/executorch/blob/vk_graph.fbs"

@@ -8,13 +8,12 @@ from typing import Any
 
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.pte.calls import Draft
 from spirloom.pte.delegate import DelegateReader
-from spirloom.pte.element_types import of_program
-from spirloom.pte.file import ProgramFile
+from spirloom.pte.file import ProgramFile, of_program
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
+from spirloom.pte.kernel_calls import Draft
 from spirloom.pte.method import VULKAN, constant_names, instructions, state_names
-from spirloom.text import bytes_text, shown
+from spirloom.terminal import bytes_text, shown
 
 _DYNAMISM = ("fixed", "bounded", "unbounded")
 

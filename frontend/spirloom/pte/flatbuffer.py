@@ -1,19 +1,128 @@
-"""Reads FlatBuffers by their schema, each offset and length checked before it is used.
-
-What is visited is bounded by the buffer's size, so that a hostile file costs no more than an
-honest one. A table becomes a dict by the names of its fields, absent ones with their defaults; a
-union is (name, table); numbers are Python's, bytes are seen where they lie.
-"""
+"""Reads FlatBuffers by their schema (.fbs). Offsets and lengths are checked before use."""
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from codegen.flatbuffer import CheckedBuffer, MalformedBuffer, Table, text_of
-from spirloom.pte.schema import SCALARS, Field, Schema
+from codegen.library import ROOT
+
+# By name in a schema: what `struct` calls it.
+SCALARS = {
+    "bool": "?", "byte": "b", "ubyte": "B", "int": "i", "uint": "I", "long": "q", "double": "d",
+    "int32": "i", "uint32": "I", "int64": "q", "uint64": "Q",
+}  # fmt: skip
+_TOKEN = re.compile(r'//[^\n]*|"[^"]*"|-?[\w.]+|[^\s\w]')
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a table: `of` is a scalar, `string`, or the name of a table or union."""
+
+    name: str
+    number: int
+    of: str
+    is_vector: bool = False
+    default: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Tables and unions by name; the fields of enums are scalars."""
+
+    tables: Mapping[str, tuple[Field, ...]]
+    unions: Mapping[str, tuple[str, ...]]
+    root: str
+    identifier: bytes
+
+
+@cache
+def load(path: str) -> Schema:
+    """A schema of the repository, which the package holds as well."""
+    return parse((Path(ROOT) / path).read_text(encoding="utf-8"))
+
+
+def parse(text: str) -> Schema:
+    """The schema that a text of ours states."""
+    return _Parser([t for t in _TOKEN.findall(text) if not t.startswith("//")]).schema()
+
+
+class _Parser:
+    def __init__(self, tokens: list[str]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._enums: dict[str, tuple[str, dict[str, int]]] = {}
+        self._unions: dict[str, tuple[str, ...]] = {}
+        self._tables: dict[str, list[tuple[str, str, bool, str]]] = {}
+
+    def schema(self) -> Schema:
+        root, identifier = "", b""
+        while self._at < len(self._tokens):
+            match self._next():
+                case "namespace":
+                    self._until(";")
+                case "enum":
+                    self._enum()
+                case "union":
+                    name = self._next()
+                    self._unions[name] = tuple(t for t in self._until("}") if t not in "{,")
+                case "table":
+                    self._table()
+                case "root_type":
+                    root = self._until(";")[0]
+                case "file_identifier":
+                    identifier = self._until(";")[0].strip('"').encode()
+                case other:
+                    raise ValueError(f"'{other}' begins nothing of a schema")
+        tables = {name: self._numbered(fields) for name, fields in self._tables.items()}
+        return Schema(tables, self._unions, root, identifier)
+
+    def _next(self) -> str:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _until(self, end: str) -> list[str]:
+        first = self._at
+        self._at = self._tokens.index(end, first) + 1
+        return self._tokens[first : self._at - 1]
+
+    def _enum(self) -> None:
+        name, _, base = self._next(), self._next(), self._next()
+        words = [t for t in self._until("}") if t not in "{,="]
+        pairs = zip(words[::2], map(int, words[1::2]), strict=True)
+        self._enums[name] = base, dict(pairs)
+
+    def _table(self) -> None:
+        name = self._next()
+        tokens = self._until("}")[1:]
+        fields = []
+        while tokens:
+            end = tokens.index(";")
+            field, _, *of = tokens[:end]
+            default = of[of.index("=") + 1] if "=" in of else "0"
+            is_vector = of[0] == "["
+            fields.append((field, of[1] if is_vector else of[0], is_vector, default))
+            tokens = tokens[end + 1 :]
+        self._tables[name] = fields
+
+    def _numbered(self, fields: list[tuple[str, str, bool, str]]) -> tuple[Field, ...]:
+        found, number = [], 0
+        for name, of, is_vector, default in fields:
+            number += of in self._unions  # the field of its kind
+            base, values = self._enums.get(of, (of, {}))
+            start = values[default] if default in values else int(default)
+            found.append(Field(name, number, base, is_vector, start))
+            number += 1
+        return tuple(found)
+
 
 Row = dict[str, Any]
 # Of a union: the table's name, and the table.

@@ -10,23 +10,28 @@ from spirloom.errors import Unsupported
 from spirloom.ir import Graph, Storage, Tensor
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize
-from spirloom.progress import Report, silent
-from spirloom.pte.calls import DelegateCall, RefusedCall
+from spirloom.pte.delegate_binding import RULES as OWN_RULES
+from spirloom.pte.delegate_binding import (
+    Result,
+    Served,
+    bound,
+    changed_place,
+    changed_places,
+    served,
+)
 from spirloom.pte.file import ProgramFile
-from spirloom.pte.foreign import Result, Served, bound, changed_place, changed_places, served
-from spirloom.pte.kernels import by_target, without_copy
+from spirloom.pte.kernel_calls import DelegateCall, RefusedCall, by_target, without_copy
 from spirloom.pte.method import method_of
 from spirloom.pte.reader import program_of
-from spirloom.pte.rules import RULES as OWN_RULES
-from spirloom.torch import positions
+from spirloom.terminal import Report, silent
+from spirloom.torch import argument_binding
 from spirloom.torch.build import symbols_of
 from spirloom.torch.context import CallContext
 from spirloom.torch.importer import Importer
-from spirloom.torch.not_imported import Unknown
 from spirloom.torch.options import Options
 from spirloom.torch.program import Call, Given, Program, Ref
 from spirloom.torch.rules import RENAMES, RULES
-from spirloom.torch.rules.table import Several
+from spirloom.torch.rules.registry import Several, Unknown
 from spirloom.torch.values import Item
 
 NO_OPERATOR = "there is no operator for it"
@@ -131,7 +136,7 @@ class ProgramImporter(Importer):
             rename = RENAMES.get(target)
             op = self._library.serving(target) or (None if rename is None else rename.op)
             if op is not None and self._library.has(op):
-                given = positions.bound(
+                given = argument_binding.bound(
                     ctx.call, ctx.args, self._library.args(op), ctx.out_or_none()
                 )
                 fixed = {} if rename is None else rename.fixed

@@ -1,13 +1,80 @@
-"""The methods of a program, before anything of them is imported."""
+"""Methods of a program, their tensors, and the constants and initial buffers that it stores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from spirloom.errors import ImportFailure
-from spirloom.pte.file import ProgramFile
+import numpy as np
+
+from codegen.flatbuffer import MalformedBuffer
+from spirloom.errors import ImportFailure, Unsupported
+from spirloom.ir import Array
+from spirloom.pte.file import ProgramFile, array_of
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
-from spirloom.pte.tensors import is_external, place_of, title_of
+from spirloom.torch.program import Meta
+from spirloom.torch.values import numpy_type
+
+_EXTERNAL = 1
+
+
+def title_of(index: int, row: Row) -> str:
+    """A tensor for people."""
+    extra = row["extra"]
+    return f"'{extra['name']}'" if extra is not None and extra["name"] else f"value {index}"
+
+
+def ints(meta: Meta) -> tuple[int, ...]:
+    """The sizes."""
+    return tuple(size for size in meta.shape if isinstance(size, int))
+
+
+def place_of(row: Row) -> tuple[int, int] | None:
+    """Where in the program's memory a tensor lies."""
+    at = row["allocation"]
+    return None if at is None else (at["memory"], at["high"] << 32 | at["low"])
+
+
+def is_external(row: Row) -> bool:
+    """Whether its bytes lie in another file."""
+    return row["extra"] is not None and row["extra"]["place"] == _EXTERNAL
+
+
+MAX_BYTES = 1 << 30  # of a buffer for which a program stores nothing
+
+
+def constant(file: ProgramFile, row: Row, meta: Meta, title: str) -> Array:
+    """The numbers of a constant. Raises Unsupported, MalformedBuffer."""
+    if not is_external(row):
+        return _array(file.constant(row["data"]), row, meta, title)
+    data = file.named(row["extra"]["name"])
+    if data is None:
+        raise Unsupported(f"{title} lies in another file (.ptd); export with the constants inside")
+    return _array(data, row, meta, title)
+
+
+def first_value(file: ProgramFile, row: Row, meta: Meta, title: str) -> Array:
+    """What a buffer holds first: zeros, as ExecuTorch's memory, unless the program says."""
+    if row["data"]:
+        part = row["extra"]["mutable_segment"] if row["extra"] is not None else 0
+        return _array(file.first_value(part, row["data"]), row, meta, title)
+    dtype = np.dtype(numpy_type(meta.dtype))
+    size = prod(ints(meta)) * dtype.itemsize
+    # A file of a few bytes could ask for any number.
+    if size > MAX_BYTES:
+        raise Unsupported(f"the buffer {title} has {size} bytes, more than {MAX_BYTES}")
+    return np.zeros(ints(meta), dtype)
+
+
+def _array(data: memoryview, row: Row, meta: Meta, title: str) -> Array:
+    """The first of these bytes; dimensions lie in an order of their own."""
+    shape = ints(meta)
+    order = list(row["dim_order"]) or list(range(len(shape)))
+    if sorted(order) != list(range(len(shape))):
+        raise MalformedBuffer(f"{title} has the order of dims {order}")
+    stored = array_of(data, meta.dtype, tuple(shape[d] for d in order), title)
+    return stored.transpose([order.index(d) for d in range(len(order))])
+
 
 VULKAN = "VulkanBackend"
 

@@ -11,15 +11,20 @@ from math import prod
 
 from codegen.flatbuffer import MalformedBuffer
 from spirloom.errors import ImportFailure, Unsupported
-from spirloom.pte.calls import Draft, RefusedCall, arguments
 from spirloom.pte.delegate import DelegateReader, check_count
-from spirloom.pte.element_types import of_program
-from spirloom.pte.file import ProgramFile
+from spirloom.pte.file import ProgramFile, of_program
 from spirloom.pte.flatbuffer import NOTHING, Member, Row
-from spirloom.pte.kernels import Kernel, kernels
-from spirloom.pte.method import VULKAN, instructions
-from spirloom.pte.stored import constant, first_value
-from spirloom.pte.tensors import ints, is_external, place_of, title_of
+from spirloom.pte.kernel_calls import Draft, Kernel, RefusedCall, arguments, kernels
+from spirloom.pte.method import (
+    VULKAN,
+    constant,
+    first_value,
+    instructions,
+    ints,
+    is_external,
+    place_of,
+    title_of,
+)
 from spirloom.torch.program import (
     Argument,
     Call,

@@ -1,10 +1,13 @@
-"""Runs models (.slg): Python over the C API, by ctypes. Needs NumPy alone; docs/python.md."""
+"""Runs models (.slg): Python over the C API through ctypes. Requires only NumPy.
+
+See docs/how-to/run-from-python.md.
+"""
 
 from __future__ import annotations
 
 from typing import Unpack
 
-from spirloom.runtime.bound import page_aligned
+from spirloom.runtime.arrays import page_aligned
 from spirloom.runtime.device import Device, devices, is_available
 from spirloom.runtime.errors import (
     Busy,
@@ -20,12 +23,10 @@ from spirloom.runtime.errors import (
     Unsupported,
     WrongType,
 )
-from spirloom.runtime.load_options import LoadOptions
-from spirloom.runtime.load_stats import LoadStats
+from spirloom.runtime.execution import PendingRun
 from spirloom.runtime.model import Model
-from spirloom.runtime.pending import PendingRun
-from spirloom.runtime.profile import Profile, ProfileRow
-from spirloom.runtime.runtime import File, Runtime, default_runtime
+from spirloom.runtime.profile import LoadStats, Profile, ProfileRow
+from spirloom.runtime.runtime import File, LoadOptions, Runtime, default_runtime
 from spirloom.runtime.tensors import Symbol, TensorInfo
 
 __all__ = [

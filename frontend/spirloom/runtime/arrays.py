@@ -1,14 +1,19 @@
-"""What callers pass becomes arrays that the library can copy from: dtype, bounds, layout."""
+"""Arguments of a call as arrays: dtype, bounds, layout, order, and arrays bound without copies."""
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from spirloom.runtime.errors import InvalidArgument, WrongType
+from spirloom.runtime.native import Handle, Native
 from spirloom.runtime.tensors import TensorInfo
 
 Array = npt.NDArray[Any]
@@ -111,3 +116,148 @@ def _refuse(array: Array, wrong: npt.NDArray[np.bool_], info: TensorInfo, why: s
     if wrong.any():
         i = int(np.argmax(wrong))
         raise InvalidArgument(f"Element {i} ({array.flat[i]}) of input '{info.name}' {why}")
+
+
+Inputs = Sequence[Any] | Mapping[str, Any]
+
+
+class Named(Protocol):
+    """An input or output of a model."""
+
+    @property
+    def name(self) -> str:
+        """What callers know it by."""
+
+
+def in_order(
+    infos: Sequence[Named],
+    given: Sequence[Any],
+    named: Mapping[str, Any],
+    kind: str = "input",
+) -> Sequence[Any]:
+    """One value for each tensor: those by position, then those by name.
+
+    InvalidArgument for too many, for a name that there is not or that is given twice, and listing
+    those that are missing. `kind` is the word for one.
+    """
+    if not named and len(given) == len(infos):
+        return given
+    names = [info.name for info in infos]
+    unknown = [name for name in named if name not in names]
+    twice = [name for name in names[: len(given)] if name in named]
+    missing = [name for name in names[len(given) :] if name not in named]
+    listed = f"the model takes {len(names)} ({', '.join(map(str, infos))})"
+    if kind == "output":
+        listed = listed.replace("takes", "gives")
+    if len(given) > len(names):
+        raise InvalidArgument(f"{len(given)} {kind}s are given; {listed}.")
+    if unknown:
+        raise InvalidArgument(f"There is no {kind} '{unknown[0]}'; {listed}.")
+    if twice:
+        raise InvalidArgument(f"{kind.capitalize()} '{twice[0]}' is given by position and by name.")
+    if missing:
+        raise InvalidArgument(f"{kind.capitalize()} '{', '.join(missing)}' is missing; {listed}.")
+    return [*given, *(named[name] for name in names[len(given) :])]
+
+
+def values_of(infos: Sequence[Named], given: Inputs, kind: str = "input") -> Sequence[Any]:
+    """The same of a sequence, or of a mapping of names."""
+    if isinstance(given, Mapping):
+        return in_order(infos, (), given, kind)
+    return in_order(infos, given, {}, kind)
+
+
+def place_of(kind: str, infos: Sequence[Named], which: int | str) -> int:
+    """The place of an input or output, `kind`, of a name or place. InvalidArgument if none is."""
+    names = [info.name for info in infos]
+    place = names.index(which) if isinstance(which, str) and which in names else which
+    if not isinstance(place, int) or not 0 <= place < len(infos):
+        known = ", ".join(names)
+        raise InvalidArgument(f"The model has no {kind} {which!r}; it has: {known}.")
+    return place
+
+
+def outputs_to_fill(infos: Sequence[TensorInfo], given: Sequence[object]) -> list[Array]:
+    """The memory of arrays or torch tensors that outputs go to. They must be as the outputs are."""
+    return [array_of(value, info, "output") for value, info in zip(given, infos, strict=True)]
+
+
+def array_of(value: Any, info: TensorInfo, kind: str) -> Array:
+    """The memory of an array or torch tensor that is as the tensor: dtype, shape, order.
+
+    `kind` is "input" or "output", which is written to. WrongType; InvalidArgument.
+    """
+    array = value.detach().numpy() if is_torch(value) else value
+    name = f"{kind} '{info.name}'"
+    if not isinstance(array, np.ndarray) or array.dtype != info.dtype:
+        given = array.dtype if isinstance(array, np.ndarray) else type(value).__name__
+        raise WrongType(f"{name[0].upper()}{name[1:]} is an array of {info.dtype}, not of {given}.")
+    if array.shape != info.shape:
+        message = (
+            f"{name[0].upper()}{name[1:]} has shape {list(info.shape)}, not {list(array.shape)}."
+        )
+        raise InvalidArgument(message)
+    if not array.flags.c_contiguous or not (array.flags.writeable or kind == "input"):
+        wanted = "C-contiguous" if kind == "input" else "C-contiguous and writeable"
+        raise InvalidArgument(f"The array for {name} must be {wanted}.")
+    return array
+
+
+def page_aligned(shape: int | Sequence[int], dtype: npt.DTypeLike = np.float32) -> Array:
+    """An array of zeros in pages of its own: for Model.bind_input() and bind_output()."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    kind, count = np.dtype(dtype), prod(sizes)
+    pages = mmap.mmap(-1, max(count * kind.itemsize, 1))
+    return np.frombuffer(pages, kind, count).reshape(sizes)
+
+
+class BoundArrays(dict[tuple[str, int], Array]):
+    """The arrays that inputs and outputs are bound to, by "input" or "output" and place."""
+
+    def bind(
+        self, library: Native, model: Handle, kind: str, i: int, value: Any, info: TensorInfo
+    ) -> None:
+        """Binds, or with None ends it. InvalidArgument and WrongType for an array that cannot be.
+
+        The array lives as long as it is bound, or as the model that pending runs hold.
+        """
+        array = None if value is None else array_of(value, info, kind)
+        address = None if array is None else _address(array, info, kind)
+        size = 0 if array is None else -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+        library.call(f"model_bind_{kind}_memory", model.value, i, address, size)
+        if array is None:
+            self.pop((kind, i), None)
+        else:
+            self[kind, i] = array
+        model.keeps = tuple(self.values())
+
+    def free(self, kind: str, infos: Sequence[TensorInfo]) -> Sequence[TensorInfo]:
+        """The tensors that are not bound, which calls take or give by themselves."""
+        return [info for i, info in enumerate(infos) if (kind, i) not in self] if self else infos
+
+    def merged(self, kind: str, others: Sequence[Any]) -> list[Any]:
+        """One value for each tensor: what is bound, and `others` at the places of the rest."""
+        found = list(others)
+        for i in sorted(place for own, place in self if own == kind):
+            found.insert(i, self[kind, i])
+        return found
+
+    def sizes(self, kind: str, infos: Sequence[TensorInfo]) -> list[tuple[None, int]]:
+        """The bytes that calls pass for each tensor."""
+        return [(None, 0 if (kind, i) in self else t.nbytes) for i, t in enumerate(infos)]
+
+    def copy(self) -> BoundArrays:
+        """As it is now."""
+        return BoundArrays(self)
+
+
+def _address(array: Array, info: TensorInfo, kind: str) -> ctypes.c_void_p:
+    address = array.__array_interface__["data"][0]
+    if array.nbytes == 0:
+        raise InvalidArgument(f"The {kind} '{info.name}' has no elements, so nothing to bind.")
+    if address % mmap.PAGESIZE:
+        raise InvalidArgument(
+            f"The array for {kind} '{info.name}' begins at {address}, which is not a multiple of "
+            f"a page ({mmap.PAGESIZE} bytes); spirloom.runtime.page_aligned() makes one that does."
+        )
+    return ctypes.c_void_p(address)

@@ -10,19 +10,30 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from spirloom.runtime import abi
-from spirloom.runtime.arguments import Inputs, in_order, outputs_to_fill, place_of, values_of
-from spirloom.runtime.arrays import Array, is_torch, to_array, to_torch
-from spirloom.runtime.attachments import read_attachments
-from spirloom.runtime.bound import BoundArrays
+from spirloom.runtime.arrays import (
+    Array,
+    BoundArrays,
+    Inputs,
+    in_order,
+    is_torch,
+    outputs_to_fill,
+    place_of,
+    to_array,
+    to_torch,
+    values_of,
+)
 from spirloom.runtime.errors import Busy, InvalidArgument
-from spirloom.runtime.load_stats import LoadStats, read_stats
-from spirloom.runtime.memory import SharedArrays
+from spirloom.runtime.execution import Ownership, PendingRun
+from spirloom.runtime.memory import SharedArrays, States
 from spirloom.runtime.native import Handle, Native
-from spirloom.runtime.ownership import Ownership
-from spirloom.runtime.pending import PendingRun
-from spirloom.runtime.profile import Profile, ProfileRow, last_run, merged
-from spirloom.runtime.states import States
-from spirloom.runtime.tensors import Symbol, TensorInfo, read_symbols, read_tensors
+from spirloom.runtime.profile import LoadStats, Profile, ProfileRow, last_run, merged, read_stats
+from spirloom.runtime.tensors import (
+    Symbol,
+    TensorInfo,
+    read_attachments,
+    read_symbols,
+    read_tensors,
+)
 
 
 class Model:

@@ -1,18 +1,74 @@
-"""The C API's library, opened once: calls with errors as exceptions, and owners of its objects."""
+"""Locates and opens libspirloom: calls that raise exceptions, and owners of its objects."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from spirloom.errors import SpirloomError
-from spirloom.runtime import process
-from spirloom.runtime.abi import ABI_VERSION
+from spirloom.runtime.abi import ABI_VERSION, declare
 from spirloom.runtime.errors import Unavailable, Unsupported, error_of
-from spirloom.runtime.files import LIBRARY_VARIABLE, SONAME, Files, candidates, find
-from spirloom.runtime.functions import declare
+
+forks = 0  # how many lie between the process that imported this and the present one
+
+
+def _count_fork() -> None:
+    global forks
+    forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+FORKED = (
+    "This process was forked from one that had used Spirloom, which Vulkan's drivers do not "
+    "survive. Start processes afresh (multiprocessing.set_start_method('spawn')), or use Spirloom "
+    "in the children alone."
+)
+
+
+SONAME = "libspirloom.so.1"
+PACKAGE = Path(__file__).resolve().parents[1]  # the folder of `spirloom`
+
+LIBRARY_VARIABLE = "SPIRLOOM_LIBRARY"
+SHADERS_VARIABLE = "SPIRLOOM_SHADERS"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The C API's library and the shader library that goes with it."""
+
+    library: Path
+    shaders: Path
+
+
+def candidates() -> list[Files]:
+    """Where both may be, in the order in which they are looked for; any may not exist."""
+    places = [Files(PACKAGE / "_native" / SONAME, PACKAGE / "_native/shaders_all.slpack")]
+    above = PACKAGE.parents[1]  # the repository, or an installed package's share/spirloom
+    build = above / "build/release"
+    places.append(Files(build / "runtime/c" / SONAME, build / "generated/shaders.slpack"))
+    prefix = above.parents[1] if len(above.parents) > 1 else above
+    installed = sorted(prefix.glob(f"lib*/{SONAME}")) + sorted(prefix.glob(f"lib/*/{SONAME}"))
+    places += [Files(library, above / "shaders_all.slpack") for library in installed]
+    return places
+
+
+def find() -> Files | None:
+    """The first that exists; SPIRLOOM_LIBRARY and SPIRLOOM_SHADERS name others."""
+    found = next((place for place in candidates() if place.library.exists()), None)
+    library, shaders = os.environ.get(LIBRARY_VARIABLE), os.environ.get(SHADERS_VARIABLE)
+    if library is None and found is None:
+        return None
+    beside = found or Files(Path(library or ""), Path(library or "").parent / "shaders_all.slpack")
+    return Files(
+        Path(library) if library else beside.library, Path(shaders) if shaders else beside.shaders
+    )
 
 
 class Native:
@@ -21,7 +77,7 @@ class Native:
     def __init__(self, files: Files) -> None:
         """Opens it. Unavailable when that fails, or when it has another ABI."""
         self.files = files
-        self.forks = process.forks
+        self.forks = forks
         try:
             self.library: Any = ctypes.CDLL(str(files.library))
             declare(self.library)
@@ -74,16 +130,16 @@ class Handle:
         self.value = value
         self.keeps: object = None  # what has to live as long, such as callbacks
         self._destroy = destroy
-        self._forks = process.forks
+        self._forks = forks
 
     def __del__(self) -> None:
-        if self._forks == process.forks:
+        if self._forks == forks:
             self._destroy(self.value)
 
     def check_process(self) -> None:
         """Raises Unsupported in a process forked from the one that made it."""
-        if self._forks != process.forks:
-            raise Unsupported(process.FORKED)
+        if self._forks != forks:
+            raise Unsupported(FORKED)
 
 
 _lock = threading.Lock()
@@ -97,8 +153,8 @@ def native() -> Native:
         with _lock:
             if _native is None:
                 _native = Native(_found())
-    if _native.forks != process.forks:
-        raise Unsupported(process.FORKED)
+    if _native.forks != forks:
+        raise Unsupported(FORKED)
     return _native
 
 

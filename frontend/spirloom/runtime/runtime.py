@@ -1,24 +1,129 @@
-"""Runtime: a device together with the shader libraries to use on it."""
+"""Runtime: a device with its shader libraries, load options, logging and interruptible calls."""
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, Self, TypedDict, TypeVar, Unpack
 
 from spirloom.runtime import abi
 from spirloom.runtime.device import Device, device_of
 from spirloom.runtime.errors import FileMissing, InvalidArgument, NotFound
-from spirloom.runtime.interruptible import interruptible
-from spirloom.runtime.load_options import LoadOptions, native_options
-from spirloom.runtime.log import log_function
 from spirloom.runtime.native import Handle, Native, native
 
 if TYPE_CHECKING:
     from spirloom.runtime.model import Model
+
+
+LOGGER = logging.getLogger("spirloom")
+LEVELS = (logging.INFO, logging.WARNING, logging.ERROR)  # by spirloom_log_level
+
+_LogFunction = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+
+
+def _log(level: int, message: bytes, _data: int | None) -> None:
+    known = level if level < len(LEVELS) else -1
+    LOGGER.log(LEVELS[known], "%s", message.decode(errors="replace"))
+
+
+log_function: Any = _LogFunction(_log)  # never freed: any thread of a driver may call it
+
+
+T = TypeVar("T")
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """work(), on another thread if this is the main one, which signals then still reach.
+
+    After a KeyboardInterrupt the work goes on to its end, and what it gives is dropped.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome = _Outcome(work)
+    thread = threading.Thread(target=outcome.find, name="spirloom load")
+    thread.start()
+    outcome.found.wait()
+    thread.join()
+    return outcome.get()
+
+
+class _Outcome(Generic[T]):
+    def __init__(self, work: Callable[[], T]) -> None:
+        self.found = threading.Event()
+        self._work = work
+        self._value: list[T] = []
+        self._error: BaseException | None = None
+
+    def find(self) -> None:
+        try:
+            self._value.append(self._work())
+        except BaseException as error:  # the caller's, on its thread
+            self._error = error
+        finally:
+            self.found.set()
+
+    def get(self) -> T:
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error = None  # its traceback refers to this frame
+        return self._value.pop()
+
+
+StorageName = Literal["auto", "buffer", "texture3d", "texture2d"]
+
+
+class LoadOptions(TypedDict, total=False):
+    """All of them may be left out."""
+
+    storage: StorageName  # where tensors live that do not ask for a storage; "auto": a buffer
+    profile: bool  # measures each dispatch, for Model.profile()
+    kernels: Sequence[str]  # to take wherever they can compute a call, by name
+    tune: bool  # measures first which kernels are fastest, which takes seconds, and remembers it
+    kept_sizes: int  # for how many shapes of inputs what was prepared is kept; 0: 8
+    max_dispatches: int  # what the graph may take at most; 0: what follows from the file's size
+    max_device_bytes: int  # the same of the device's memory
+    method: str  # which of the file's, by name; "": the first
+    # A model of the same file and runtime: weights and what else it has on the device are shared
+    # with it, and states of the same name; both then take one call at a time together.
+    shares: Model | None
+    own_states: bool  # shares, but not the states
+    time_runs: bool  # measures whole runs on the device, for Model.gpu_time()
+
+
+def native_options(library: Native, given: LoadOptions) -> tuple[abi.ModelOptions, object]:
+    """The options for the library but for `shares`, and what they point to, to be kept as long.
+
+    TypeError for a keyword that there is not, InvalidArgument for a storage.
+    """
+    members: dict[str, Any] = dict(given)
+    unknown = sorted(members.keys() - LoadOptions.__annotations__.keys())
+    if unknown:
+        known = ", ".join(LoadOptions.__annotations__)
+        raise TypeError(f"load() takes no '{unknown[0]}'; its options are: {known}.")
+    names = [name.encode() for name in members.pop("kernels", ())]
+    kernels = (ctypes.c_char_p * max(len(names), 1))(*names)
+    tune = library.function("measured_kernels")() if members.pop("tune", False) else None
+    storage = _storage(members.pop("storage", "auto"))
+    if "method" in members:
+        members["method"] = members["method"].encode()
+    address = ctypes.addressof(kernels)
+    pointers = {"kernels": address, "kernel_count": len(names), "tune": tune}
+    return abi.ModelOptions.new(storage=storage, **pointers, **members), kernels
+
+
+def _storage(name: str) -> abi.Storage:
+    try:
+        return abi.Storage[name.upper()]
+    except KeyError:
+        known = ", ".join(storage.name.lower() for storage in abi.Storage)
+        raise InvalidArgument(f"Storage '{name}' is not one of: {known}.") from None
+
 
 File = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 

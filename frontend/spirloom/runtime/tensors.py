@@ -1,4 +1,4 @@
-"""What a model says of its inputs, outputs, states and open sizes."""
+"""Descriptions of a model's inputs, outputs, states, symbolic sizes and attachments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ import numpy as np
 from spirloom.runtime import abi
 from spirloom.runtime.device import texts
 from spirloom.runtime.native import Handle, Native
+
+
+def read_attachments(library: Native, model: Handle) -> dict[str, bytes]:
+    """A copy of each attachment, by name."""
+    found = {}
+    for i in range(library.function("model_attachment_count")(model.value)):
+        info: Any = abi.AttachmentInfo.new()
+        library.call("model_attachment", model.value, i, ctypes.byref(info))
+        data = ctypes.string_at(info.data, info.size) if info.size else b""
+        found[info.name.decode(errors="replace")] = data
+    return found
+
 
 DTYPES: dict[int, np.dtype[Any]] = {
     abi.DType.F32: np.dtype(np.float32),

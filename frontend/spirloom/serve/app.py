@@ -1,28 +1,94 @@
-"""The routes of OpenAI's API that a language model can answer, as an application of Starlette."""
+"""The routes of OpenAI's API as a Starlette application: body limits, API keys, disconnects."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from spirloom.errors import SpirloomError
 from spirloom.llm import LLM
-from spirloom.serve.answers import CHAT, COMPLETION, END_OF_EVENTS, Answer, Form, event
-from spirloom.serve.fields import Fields, parse, quoted
-from spirloom.serve.http import Events, KeyRequired, read_body, unless_gone
-from spirloom.serve.refusals import Refused, blaming
-from spirloom.serve.reply import Reply
+from spirloom.serve.request_queue import Turns
 from spirloom.serve.requests import Options, Prompt, read_chat, read_completion
-from spirloom.serve.turns import Turns
+from spirloom.serve.responses import CHAT, COMPLETION, END_OF_EVENTS, Answer, Form, Reply, event
+from spirloom.serve.validation import Fields, Refused, blaming, parse, quoted
+
+# A context of 128K tokens by their numbers has a seventh of it.
+MAX_BODY = 8 << 20
+
+T = TypeVar("T")
+
+
+async def read_body(request: Request) -> bytes:
+    """Raises Refused for one that is too large."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY:
+            raise Refused(f"The request has more than {MAX_BODY} bytes.", status=413)
+    return bytes(body)
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """What the work gives. If the client goes away it is cancelled; raises ClientDisconnect."""
+
+    async def wait_for_the_end() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    working = asyncio.create_task(work)
+    leaving = asyncio.create_task(wait_for_the_end())
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+class Events(StreamingResponse):  # type: ignore[misc]
+    """Server-sent events of an asynchronous generator, which ends when the client has gone."""
+
+    media_type = "text/event-stream"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        generator: Any = self.body_iterator
+        async with aclosing(generator):
+            await super().__call__(scope, receive, send)
+
+
+class KeyRequired:
+    """Lets only those pass who send `Authorization: Bearer KEY`."""
+
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {key}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        given = Headers(scope=scope).get("authorization", "")
+        if not hmac.compare_digest(given.encode("latin-1"), self._wanted):
+            raise Refused(
+                "The request needs this server's key, as Authorization: Bearer KEY.",
+                code="invalid_api_key",
+                status=401,
+            )
+        await self._app(scope, receive, send)
+
 
 # Of a completion, unless told, as OpenAI has it; a reply may take what is left of the context.
 _TOKENS_OF_COMPLETIONS = 16
@@ -130,13 +196,17 @@ class _Service:
         return self._llm.encode(prompt) if isinstance(prompt, str) else prompt
 
     def _replies(
-        self, options: Options, param: str, prompts: Sequence[Sequence[int]], unless_told: int
+        self,
+        options: Options,
+        param: str,
+        prompts: Sequence[Sequence[int]],
+        default_tokens: int,
     ) -> Prepared:
-        """`unless_told` is how many tokens there may be then, if the context has room for them."""
+        """`default_tokens` is how many tokens there may be then, if the context has room for them."""
         replies = []
         for prompt in prompts:
             room = max(1, self._llm.context - len(prompt))
-            tokens = min(room, unless_told) if options.tokens is None else options.tokens
+            tokens = min(room, default_tokens) if options.tokens is None else options.tokens
             too_long = len(prompt) + tokens > self._llm.context
             with blaming(param, "context_length_exceeded" if too_long else None):
                 reply = Reply(self._llm, prompt, tokens, options.sampling, options.stop)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from spirloom.llm import Sampling
-from spirloom.serve.fields import Fields, checked_text, quoted, type_of
-from spirloom.serve.refusals import Refused, blaming
+from spirloom.serve.validation import Fields, Refused, blaming, checked_text, quoted, type_of
 
 Prompt = str | list[int]
 
-MOST_STOPS = 4
-MOST_STOP_LETTERS = 1000
-MOST_PROMPTS = 64
+MAX_STOPS = 4
+MAX_STOP_LETTERS = 1000
+MAX_PROMPTS = 64
 
 _READ = ("model", "temperature", "top_p", "top_k", "seed", "stop", "stream", "stream_options")
 _READ_OF_COMPLETIONS = (*_READ, "max_tokens", "prompt")
@@ -142,12 +141,12 @@ def _stop(fields: Fields) -> tuple[str, ...]:
     texts = [found] if isinstance(found, str) else found
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise fields.refuse("stop", "a string or a list of strings")
-    if len(texts) > MOST_STOPS:
-        raise Refused(f"stop holds {len(texts)} texts; {MOST_STOPS} is the most.", param="stop")
+    if len(texts) > MAX_STOPS:
+        raise Refused(f"stop holds {len(texts)} texts; {MAX_STOPS} is the most.", param="stop")
     for text in texts:
-        if not 0 < len(text) <= MOST_STOP_LETTERS:
+        if not 0 < len(text) <= MAX_STOP_LETTERS:
             raise Refused(
-                f"stop holds a text of {len(text)} characters; 1 to {MOST_STOP_LETTERS} are taken.",
+                f"stop holds a text of {len(text)} characters; 1 to {MAX_STOP_LETTERS} are taken.",
                 param="stop",
             )
     return tuple(texts)
@@ -172,9 +171,9 @@ def _prompts(fields: Fields) -> list[Prompt]:
     value = fields.get("prompt")
     several = isinstance(value, list) and not _is_tokens(value)
     prompts = value if several else [value]
-    if not 0 < len(prompts) <= MOST_PROMPTS:
+    if not 0 < len(prompts) <= MAX_PROMPTS:
         raise Refused(
-            f"prompt holds {len(prompts)} prompts; 1 to {MOST_PROMPTS} are taken.", param="prompt"
+            f"prompt holds {len(prompts)} prompts; 1 to {MAX_PROMPTS} are taken.", param="prompt"
         )
     return [_prompt(fields, one) for one in prompts]
 

@@ -7,7 +7,6 @@ Importing this package does not import torch; what needs it does when it is call
 from __future__ import annotations
 
 from spirloom.torch.compiled import Compiled, compile
-from spirloom.torch.in_process import decompose, export, program_of
-from spirloom.torch.methods import export_methods
+from spirloom.torch.export import decompose, export, export_methods, program_of
 
 __all__ = ["Compiled", "compile", "decompose", "export", "export_methods", "program_of"]

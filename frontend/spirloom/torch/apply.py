@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from codegen.spec import Arg, ArgType
-from spirloom.bounds.wide import narrow_type
-from spirloom.builder import Builder
+from spirloom.builder import Builder, Lifter, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
-from spirloom.lifter import Lifter
 from spirloom.ops import OpError, OpLibrary
 from spirloom.torch.narrowing import Narrowing
-from spirloom.torch.promotion import promoted
-from spirloom.torch.values import Item, Value, is_value
+from spirloom.torch.values import Item, is_value, promoted
+from spirloom.value_bounds import narrow_type
 
 Types = Sequence[np.dtype[Any] | None]
 Shapes = Sequence[tuple[int, ...] | None]

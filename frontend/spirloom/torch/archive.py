@@ -1,4 +1,4 @@
-"""Reads .pt2 archives, which torch.export.save writes: a zip file with raw weights."""
+"""Reads .pt2 archives written by torch.export.save: JSON fields, and raw weights in a zip file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,117 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from codegen.regular_file import open_regular
-from spirloom.errors import ImportFailure
-from spirloom.ir import Array
+from spirloom.bfloat16 import from_bfloat16
+from spirloom.errors import ImportFailure, Unsupported
+from spirloom.ir import Array, is_possible
+from spirloom.torch.values import BFLOAT16, NAMES, numpy_type
+
+T = TypeVar("T")
+_NAMES = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "a bool"}
+
+
+class Json:
+    """A value and its place, e.g. model.json: graph_module.graph.nodes.3."""
+
+    def __init__(self, value: Any, place: str) -> None:
+        self.value = value
+        self.place = place
+
+    def get(self, key: str) -> Json:
+        """A member, which must be there."""
+        found = self.find(key)
+        if found is None:
+            raise ImportFailure(f"{self.place} has no '{key}'.")
+        return found
+
+    def find(self, key: str) -> Json | None:
+        """A member; None if it is absent or null."""
+        value = self.of(dict).get(key)
+        return None if value is None else Json(value, f"{self.place}.{key}")
+
+    def items(self) -> list[Json]:
+        """The items of a list."""
+        return [Json(item, f"{self.place}.{i}") for i, item in enumerate(self.of(list))]
+
+    def entries(self) -> list[tuple[str, Json]]:
+        """The members of an object."""
+        return [(k, Json(v, f"{self.place}.{k}")) for k, v in self.of(dict).items()]
+
+    def only(self) -> tuple[str, Json]:
+        """The one member of an object, which is how unions are written."""
+        found = self.entries()
+        if len(found) != 1:
+            raise ImportFailure(f"{self.place} has {len(found)} members instead of one.")
+        return found[0]
+
+    def text(self) -> str:
+        """A string."""
+        return self.of(str)
+
+    def whole(self) -> int:
+        """An int that is no bool."""
+        return self.of(int)
+
+    def of(self, kind: type[T]) -> T:
+        """The value, if it is of that type."""
+        wrong = isinstance(self.value, bool) and kind is not bool
+        if wrong or not isinstance(self.value, kind):
+            raise ImportFailure(f"{self.place} is not {_NAMES.get(kind, kind.__name__)}.")
+        return self.value
+
+
+def weight_of(archive: Archive, name: str, entry: Json) -> Array:
+    """A weight as a dense array. Raises ImportFailure."""
+    if entry.get("use_pickle").of(bool):
+        raise ImportFailure(
+            f"{archive.path}: '{name}' is a pickled object of Python, which import does not run. "
+            "Quantised tensors of torchao are: unwrap them (torchao.utils.unwrap_tensor_subclass) "
+            "before exporting."
+        )
+    meta = entry.get("tensor_meta")
+    what = f"{archive.path}: '{name}'"
+    code = meta.get("dtype").whole()
+    sizes = [_number(size) for size in meta.get("sizes").items()]
+    strides = [_number(stride) for stride in meta.get("strides").items()]
+    first = _number(meta.get("storage_offset"))
+    if len(sizes) != len(strides) or not is_possible(sizes) or min([first, *strides]) < 0:
+        raise ImportFailure(f"{what} has impossible sizes {sizes} or strides {strides}.")
+    try:
+        dtype = numpy_type(NAMES.get(code, f"of number {code}"))
+    except Unsupported as error:
+        raise ImportFailure(f"{what}: {error}.") from error
+    stored = np.dtype(np.uint16) if NAMES[code] == BFLOAT16 else dtype
+    raw = archive.array(_member(entry.get("path_name"), archive))
+    last = first + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    wanted = (last + 1) * stored.itemsize if prod(sizes) else 0
+    if wanted > raw.nbytes:
+        raise ImportFailure(f"{what} needs {wanted} bytes, and there are {raw.nbytes}.")
+    values = raw[: raw.nbytes - raw.nbytes % stored.itemsize].view(stored.newbyteorder("<"))
+    steps = tuple(s * stored.itemsize for s in strides)
+    seen = np.lib.stride_tricks.as_strided(
+        values[first:] if prod(sizes) else values[:0], tuple(sizes), steps, writeable=False
+    )
+    return from_bfloat16(seen) if NAMES[code] == BFLOAT16 else seen
+
+
+def _number(size: Json) -> int:
+    kind, value = size.only()
+    if kind != "as_int":
+        raise ImportFailure(f"{size.place} is {kind}; a weight's sizes are numbers.")
+    return value.whole()
+
+
+def _member(path: Json, archive: Archive) -> str:
+    names = [f"data/{folder}/{path.text()}" for folder in ("weights", "constants")]
+    return next((name for name in names if archive.has(name)), names[0])
+
 
 # No member of an archive is more than a number of times what it takes there.
 MAX_JSON = 1 << 30
@@ -120,8 +223,6 @@ class Weights(Mapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._read:
-            from spirloom.torch.weights import weight_of
-
             if name not in self._entries:
                 raise ImportFailure(f"{self._archive.path} has no weight '{name}', which it names.")
             self._read[name] = weight_of(self._archive, name, self._entries[name])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, prod
 
-from spirloom.bounds import arithmetic
+from spirloom import interval
 from spirloom.interval import EVERYTHING, Interval, hull
 from spirloom.ir import Tensor
 
@@ -60,7 +60,7 @@ def bounds_of(
     if op in _TRUTHS:
         return [Interval(0, 1)] * count
     if op in ("aten.argmax", "aten.argmin"):
-        return [arithmetic.below(prod(tensors[0].shape))] * count
+        return [interval.below(prod(tensors[0].shape))] * count
     if op in RULES:
         found = list(RULES[op](args, bounds))
     elif op in SELECTING and bounds:
@@ -68,7 +68,7 @@ def bounds_of(
     else:
         found = [EVERYTHING]
     if op in _PLACES and count > 1:
-        return [found[0], arithmetic.below(prod(tensors[0].shape))]
+        return [found[0], interval.below(prod(tensors[0].shape))]
     return [found[min(i, len(found) - 1)] for i in range(count)]
 
 
@@ -88,7 +88,7 @@ def _where(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 
 @rule("spirloom.index_put", "aten.index_copy", "aten.select_scatter", "aten.slice_scatter")
-def _put(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
+def _scatter(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     return [EVERYTHING if args.get("accumulate") else hull(x)]
 
 
@@ -114,7 +114,7 @@ def _cast(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     kind = args.get("dtype")
     if kind == "b8":
         return [Interval(0, 1)]
-    return [x[0] if kind in ("f32", "f16") else arithmetic.cast_to_whole(x[0])]
+    return [x[0] if kind in ("f32", "f16") else interval.cast_to_whole(x[0])]
 
 
 @rule("aten.add.Tensor")
@@ -144,23 +144,23 @@ def _square(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 @rule("aten.floor_divide", "aten.div.Tensor_mode")
 def _quotient(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
     """Rounded either way: one lower than towards zero at most."""
-    found = arithmetic.quotient(x[0], x[1])
+    found = interval.quotient(x[0], x[1])
     return [found if found == EVERYTHING or found.low >= 0 else found - Interval(0, 1)]
 
 
 @rule("aten.remainder.Tensor")
 def _remainder(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.rest(x[0], x[1], like_dividend=False)]
+    return [interval.rest(x[0], x[1], like_dividend=False)]
 
 
 @rule("aten.fmod.Tensor")
 def _rest(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.rest(x[0], x[1], like_dividend=True)]
+    return [interval.rest(x[0], x[1], like_dividend=True)]
 
 
 @rule("aten.pow.Tensor_Tensor")
 def _power(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.power(x[0], x[1])]
+    return [interval.power(x[0], x[1])]
 
 
 @rule("aten.neg")
@@ -175,7 +175,7 @@ def _absolute(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.sign")
 def _sign(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.sign(x[0])]
+    return [interval.sign(x[0])]
 
 
 @rule("aten.relu")
@@ -192,12 +192,12 @@ def _clamp(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.maximum")
 def _maximum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.greatest(*x)]
+    return [interval.greatest(*x)]
 
 
 @rule("aten.minimum")
 def _minimum(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.least(*x)]
+    return [interval.least(*x)]
 
 
 @rule("aten.floor")
@@ -212,7 +212,7 @@ def _ceil(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
 
 @rule("aten.round", "aten.trunc")
 def _round(args: Args, x: Sequence[Interval]) -> Sequence[Interval]:
-    return [arithmetic.rounded(x[0])]
+    return [interval.rounded(x[0])]
 
 
 @rule("aten.sigmoid", "aten._softmax", "aten._safe_softmax", "aten.hardsigmoid")

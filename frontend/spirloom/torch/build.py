@@ -8,12 +8,11 @@ from spirloom.errors import ImportFailure
 from spirloom.ir import Graph, Storage
 from spirloom.ops import OpLibrary
 from spirloom.passes import optimize, optimize_sizes
-from spirloom.progress import Report, silent
 from spirloom.sizes import Symbol
+from spirloom.terminal import Report, silent
 from spirloom.torch.importer import import_program
 from spirloom.torch.options import Options
-from spirloom.torch.program import Kind, Program
-from spirloom.torch.size_of import BadSize, SizeOf
+from spirloom.torch.program import BadSize, Kind, Program, SizeOf
 from spirloom.varying.generalize import generalize
 
 

@@ -1,22 +1,51 @@
-"""spirloom.torch.compile: a module whose calls run on the device as far as it can compute them."""
+"""spirloom.torch.compile: a module whose calls run on the device where it supports them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spirloom.ops import OpLibrary
-from spirloom.torch.in_process import exported_of
+from spirloom.torch.export import exported_of
 from spirloom.torch.options import Options
-from spirloom.torch.training import tell_once, wants_gradients
 
 if TYPE_CHECKING:
     from spirloom.partition import Costs, Report
-    from spirloom.runtime.load_options import StorageName
-    from spirloom.runtime.runtime import Runtime
-    from spirloom.torch.built import Setting
+    from spirloom.runtime.runtime import Runtime, StorageName
     from spirloom.torch.exported_module import ExportedModule, Sized
+    from spirloom.torch.segments import Setting
+
+
+_told = False
+
+
+def wants_gradients(values: Iterable[Any]) -> bool:
+    """Whether torch would record what becomes of these values."""
+    import torch
+
+    return torch.is_grad_enabled() and any(
+        isinstance(value, torch.Tensor) and value.requires_grad for value in values
+    )
+
+
+def warn_once() -> None:
+    """A warning, with the first call only."""
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(
+            "Spirloom computes inference only, and gradients are asked for here: PyTorch runs it "
+            "eagerly. Call it under torch.no_grad() or torch.inference_mode().",
+            stacklevel=3,
+        )
+
+
+def warn_again() -> None:
+    """The next call of tell_once() warns again."""
+    global _told
+    _told = False
 
 
 # For so many signatures what was prepared is kept: each has its own copy of the weights.
@@ -47,7 +76,7 @@ def compile(
     `.report` says what goes where. Raises what torch.export raises, and Unavailable.
     """
     from spirloom.partition import Costs
-    from spirloom.torch.built import Setting
+    from spirloom.torch.segments import Setting
 
     setting = Setting(
         library=OpLibrary.with_dirs([Path(folder) for folder in spec_dirs]),
@@ -119,7 +148,7 @@ class Compiled:
             return False
         parameters = self._module.parameters() if self._training else ()
         if wants_gradients((*args, *kwargs.values(), *parameters)):
-            tell_once()
+            warn_once()
             return True
         return False
 

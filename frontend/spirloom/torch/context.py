@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from spirloom.builder import Builder
+from spirloom.builder import Builder, Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Array, Tensor
 from spirloom.torch.apply import Applier
 from spirloom.torch.program import Call
-from spirloom.torch.values import Item, Value, is_value
+from spirloom.torch.values import Item, is_value
 
 
 class Arguments(dict[str, Item]):

@@ -16,11 +16,11 @@ from torch._dynamo.backends.common import aot_autograd
 
 from spirloom.ops import OpLibrary
 from spirloom.partition import Report
-from spirloom.torch.built import Setting
-from spirloom.torch.in_process import decompositions
+from spirloom.torch.compiled import wants_gradients, warn_again, warn_once
+from spirloom.torch.export import decompositions
 from spirloom.torch.options import Options
+from spirloom.torch.segments import Setting
 from spirloom.torch.traced_module import TracedModule
-from spirloom.torch.training import tell_again, tell_once, wants_gradients
 
 __all__ = ["reports", "spirloom"]
 
@@ -31,7 +31,7 @@ def spirloom(module: Any, inputs: Sequence[Any], **given: Any) -> Callable[..., 
     `options=` of torch.compile may be `fp16` and `ranges`, of int64 inputs by name.
     """
     if wants_gradients([*inputs, *module.parameters()]):
-        tell_once()
+        warn_once()
         return module.forward  # type: ignore[no-any-return]
     chosen = given.get("options") or {}
     setting = Setting(
@@ -54,7 +54,7 @@ def reports() -> list[Report]:
 
 def _reset() -> None:
     _reports.clear()
-    tell_again()
+    warn_again()
 
 
 spirloom.reset = _reset  # type: ignore[attr-defined] # called by torch._dynamo.reset()

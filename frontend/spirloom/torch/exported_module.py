@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from spirloom.partition import Report
-from spirloom.torch.builds import Builds
-from spirloom.torch.built import Setting
-from spirloom.torch.execution import Execution
-from spirloom.torch.exported import MUTATIONS, WEIGHTS, meta_of, range_of
-from spirloom.torch.frozen import Frozen
-from spirloom.torch.in_process import decompose
-from spirloom.torch.size_of import SizeOf
-from spirloom.torch.traced import read_traced, sizes_of
+from spirloom.torch.export import decompose
+from spirloom.torch.exported_program import MUTATIONS, WEIGHTS, meta_of, range_of
+from spirloom.torch.fx_program import read_traced, sizes_of
+from spirloom.torch.program import SizeOf
+from spirloom.torch.segments import Builds, Execution, Setting
+from spirloom.torch.weight_snapshot import Frozen
 
 
 class ExportedModule:

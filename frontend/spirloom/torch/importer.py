@@ -8,28 +8,26 @@ from typing import Any
 import numpy as np
 
 from spirloom import __version__
-from spirloom.budget import Budget
-from spirloom.builder import Builder
+from spirloom.builder import Budget, Builder, Lifter
 from spirloom.errors import ImportFailure, NodeProblem, NodesUnsupported, Unsupported
 from spirloom.interval import Interval
 from spirloom.ir import Graph, Node, Tensor
-from spirloom.lifter import Lifter
 from spirloom.ops import OpError, OpLibrary
-from spirloom.progress import Report, silent
+from spirloom.terminal import Report, silent
 from spirloom.torch.apply import Applier
-from spirloom.torch.call_names import flat_names, names_of, node_name
-from spirloom.torch.constant_inputs import as_input, check_names
+from spirloom.torch.argument_binding import bound
 from spirloom.torch.context import CallContext
-from spirloom.torch.element_types import numpy_type, our_type
-from spirloom.torch.in_place import functional, refuse_aliased
-from spirloom.torch.index_inputs import index_ranges
-from spirloom.torch.layouts import refuse_other_layouts
-from spirloom.torch.narrowing import Narrowing, input_facts
-from spirloom.torch.not_imported import NoOperator, Unknown
-from spirloom.torch.options import Options
-from spirloom.torch.places import place, short_place
-from spirloom.torch.positions import bound
+from spirloom.torch.in_place import (
+    functional,
+    refuse_aliased,
+    refuse_other_layouts,
+    state_of,
+    updates_of,
+)
+from spirloom.torch.narrowing import Narrowing, index_ranges, input_facts
+from spirloom.torch.options import Options, as_input, check_names
 from spirloom.torch.program import (
+    BadSize,
     Call,
     Given,
     Input,
@@ -38,14 +36,17 @@ from spirloom.torch.program import (
     Plain,
     Program,
     Ref,
+    SizeOf,
     TypeName,
     Word,
+    flat_names,
+    names_of,
+    node_name,
 )
 from spirloom.torch.rules import RENAMES, RULES
-from spirloom.torch.rules.table import Several
-from spirloom.torch.size_of import BadSize, SizeOf
-from spirloom.torch.states import state_of, updates_of
-from spirloom.torch.values import Item, is_value
+from spirloom.torch.rules.registry import NoOperator, Several, Unknown
+from spirloom.torch.source_location import place, short_location
+from spirloom.torch.values import Item, is_value, numpy_type, our_type
 
 _NO_TYPES = (None,)
 
@@ -171,7 +172,7 @@ class Importer:
     def _import_call(self, call: Call) -> None:
         first = len(self._graph.nodes)
         self._applier.build.name = node_name(call, self._modules)
-        source = "" if self._options.strip else short_place(call.trace)
+        source = "" if self._options.strip else short_location(call.trace)
         if source:
             self._graph.sources[self._applier.build.name] = source
         try:

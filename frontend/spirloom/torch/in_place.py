@@ -1,9 +1,45 @@
-"""Operators that write in place: what they become, where nothing else sees the same memory."""
+"""In-place operators, memory layouts, and buffers that a program updates (graph states)."""
 
 from __future__ import annotations
 
-from spirloom.errors import Unsupported
-from spirloom.torch.program import Call, Given, Kind, Program, Ref
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spirloom.errors import ImportFailure, Unsupported
+from spirloom.ir import Array, State, Tensor
+from spirloom.torch.program import BadSize, Call, Given, Kind, Meta, Program, Ref, SizeOf
+from spirloom.torch.values import our_type
+
+
+def is_dense(sizes: Sequence[int], strides: Sequence[int], start: int) -> bool:
+    """Whether the elements follow each other in order, from the memory's beginning."""
+    count = 1
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size != 1 and stride != count:
+            return 0 in sizes
+        count *= size
+    return start == 0
+
+
+def refuse_other_layouts(call: Call, program: Program, sizes: Mapping[str, int]) -> None:
+    """Refuses a call that sees memory as it lies, where the device's lies in another way."""
+    given = call.arguments[0].value if call.arguments else None
+    meta = program.metas.get(given.name) if isinstance(given, Ref) else None
+    if meta is None or not isinstance(given, Ref):
+        return
+    try:
+        shape, strides = (tuple(_at(n, sizes) for n in ns) for ns in (meta.shape, meta.strides))
+        dense = is_dense(shape, strides, _at(meta.start, sizes))
+    except BadSize:
+        dense = False
+    if not dense:
+        raise Unsupported(f"it depends on how PyTorch lays out '{given.name}', which is not dense")
+
+
+def _at(size: int | SizeOf, sizes: Mapping[str, int]) -> int:
+    return size.value(sizes) if isinstance(size, SizeOf) else size
+
 
 # Results that share memory with their first argument.
 _VIEWS = frozenset({
@@ -99,3 +135,29 @@ def _shared(name: str, program: Program, before: Call) -> set[str]:
 def _names(given: Given | tuple[str, ...]) -> list[str]:
     items = given if isinstance(given, tuple) else (given,)
     return [i.name if isinstance(i, Ref) else i for i in items if isinstance(i, Ref | str)]
+
+
+def updates_of(program: Program) -> Mapping[str, Ref]:
+    """What buffers are after a run, by their names; ImportFailure if it changes anything else."""
+    kept = {i.target: Ref(i.name) for i in program.inputs if i.target in program.kept}
+    updates = {**kept, **written_buffers(program), **program.updates}
+    others = [name for name in program.mutated if name not in updates]
+    if others:
+        raise ImportFailure(
+            f"{program.where} writes {', '.join(map(repr, others[:5]))} in place, and a graph "
+            "changes buffers alone: make them buffers, or inputs and outputs of the module."
+        )
+    return updates
+
+
+def state_of(name: str, meta: Meta, values: Array) -> State:
+    """A buffer as the first run finds it; its update is yet to be known."""
+    try:
+        tensor = Tensor(name, our_type(meta.dtype), tuple(values.shape))
+    except Unsupported as error:
+        raise ImportFailure(f"Buffer '{name}': {error}.") from error
+    initial = np.ascontiguousarray(values, dtype=tensor.dtype.numpy).reshape(tensor.shape)
+    if values.dtype.kind in "iu" and not np.array_equal(initial, values):
+        raise ImportFailure(f"Buffer '{name}' has numbers beyond {tensor.dtype.long_name}.")
+    is_zero = not initial.reshape(-1).view(np.uint8).any()
+    return State(tensor, tensor, None if is_zero else initial)

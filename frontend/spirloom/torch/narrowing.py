@@ -1,4 +1,4 @@
-"""Watches over what stands in for types that Spirloom lacks, such as int32 for int64."""
+"""Proves that int32 can replace int64 in a torch program, with bounds of index inputs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,55 @@ from typing import Any
 import numpy as np
 
 from spirloom import interval
-from spirloom.bounds.facts import Facts, known_of, reason_against
-from spirloom.bounds.wide import narrow_type
 from spirloom.builder import Builder
 from spirloom.errors import Unsupported
 from spirloom.interval import EVERYTHING, Interval
 from spirloom.ir import DType, Tensor
 from spirloom.torch.bounds import SELECTING, bounds_of
+from spirloom.torch.program import Kind, Program, Ref, SizeOf
+from spirloom.value_bounds import ValueRange, known_of, narrow_type, reason_against
+
+# Which argument is the table, which the index, and along what the index counts.
+_INDEXED = {"aten.embedding": ("weight", "indices", 0)}
+# What gives the numbers of its first argument, all of them and no others.
+_KEEPING = frozenset({"aten.view", "aten.reshape", "aten.clone", "aten.unsqueeze", "aten.squeeze",
+                      "aten.expand", "aten.contiguous", "aten._to_copy", "aten.to.dtype",
+                      "aten.transpose.int", "aten.permute", "aten.alias", "aten.detach",
+                      "aten.flatten.using_ints", "aten._unsafe_view"})  # fmt: skip
+
+
+def index_ranges(program: Program) -> dict[str, Interval]:
+    """The bounds of the inputs that are indices of tables."""
+    same = {given.name: given.name for given in program.inputs if given.kind is Kind.USER}
+    found: dict[str, Interval] = {}
+    for call in program.calls:
+        args = {arg.name: arg.value for arg in call.arguments}
+        first = call.arguments[0].value if call.arguments else None
+        if call.target in _KEEPING and isinstance(first, Ref) and first.name in same:
+            same.update((r, same[first.name]) for r in call.results if isinstance(r, str))
+        table, index, dim = _INDEXED.get(call.target, ("", "", 0))
+        of, by = args.get(table), args.get(index)
+        if not isinstance(of, Ref) or not isinstance(by, Ref) or by.name not in same:
+            continue
+        meta = program.metas.get(of.name)
+        if meta is None or not meta.shape or isinstance(meta.shape[dim], SizeOf):
+            continue
+        size = meta.shape[dim]
+        assert isinstance(size, int)
+        own = Interval(-size, max(size - 1, 0))
+        before = found.get(same[by.name], own)
+        found[same[by.name]] = Interval(max(own.low, before.low), min(own.high, before.high))
+    return found
 
 
 class Narrowing:
     """The facts about the tensors of a graph while it is imported."""
 
     def __init__(self, float64_as_float32: bool = False) -> None:
-        self._facts: dict[Tensor, Facts] = {}
+        self._facts: dict[Tensor, ValueRange] = {}
         self._loose = float64_as_float32
 
-    def declare(self, tensor: Tensor, facts: Facts) -> None:
+    def declare(self, tensor: Tensor, facts: ValueRange) -> None:
         """States what is known of an input."""
         self._facts[tensor] = facts
 
@@ -38,10 +70,10 @@ class Narrowing:
 
     def renamed(self, build: Builder, tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
         """The same numbers as another of torch's types for which the same one of ours stands."""
-        facts = Facts(dtype, self._of(tensor).bounds)
+        facts = ValueRange(dtype, self._of(tensor).bounds)
         limits = interval.of_type(dtype) if dtype.kind in "iu" else EVERYTHING
         if not facts.bounds.within(limits):
-            facts = Facts(dtype, limits)
+            facts = ValueRange(dtype, limits)
         made = build.emit("aten.view", x=tensor, size=tensor.shape)
         self._facts[made] = facts
         return made
@@ -80,18 +112,18 @@ class Narrowing:
     def _bounds(self, item: object) -> Interval:
         return self._of(item).bounds if isinstance(item, Tensor) else EVERYTHING
 
-    def _of(self, tensor: Tensor) -> Facts:
+    def _of(self, tensor: Tensor) -> ValueRange:
         if tensor not in self._facts:
             own = tensor.dtype.numpy
             known = interval.of_type(own)
             if tensor.data is not None:
                 known = interval.of_array(tensor.data)
             # A constant of int32 stands for one of int64: what promotes with it is no less wide.
-            self._facts[tensor] = Facts(own, known)
+            self._facts[tensor] = ValueRange(own, known)
         return self._facts[tensor]
 
 
-def input_facts(dtype: np.dtype[Any], stated: Interval | None) -> Facts:
+def input_facts(dtype: np.dtype[Any], stated: Interval | None) -> ValueRange:
     """The facts about an input: without stated bounds it may be all that our type holds."""
     ours = interval.of_type(narrow_type(dtype).numpy) if dtype.kind in "biu" else EVERYTHING
-    return Facts(dtype, ours if stated is None else stated)
+    return ValueRange(dtype, ours if stated is None else stated)

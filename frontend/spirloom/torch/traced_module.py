@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from spirloom.partition import Report
-from spirloom.torch.builds import Builds
-from spirloom.torch.built import Setting
-from spirloom.torch.execution import Execution
-from spirloom.torch.frozen import Frozen
-from spirloom.torch.traced import Traced, ranges_of, read_traced, sizes_of
+from spirloom.torch.fx_program import Traced, ranges_of, read_traced, sizes_of
+from spirloom.torch.segments import Builds, Execution, Setting
+from spirloom.torch.weight_snapshot import Frozen
 
 T = TypeVar("T")
 

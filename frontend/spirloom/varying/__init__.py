@@ -1,1 +1,1 @@
-"""Graphs whose sizes vary: made from graphs of several fixed sizes by comparing them."""
+"""Graphs with symbolic sizes, derived from graphs of several fixed sizes by comparison."""

@@ -1,4 +1,4 @@
-"""The graph of fixed sizes that a graph whose sizes vary is at those sizes."""
+"""Specializes a graph with symbolic sizes to fixed sizes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ Sizes = Mapping[str, int]
 
 
 def sizes_text(sizes: Sizes) -> str:
-    """E.g. "batch=8, seq=128"."""
+    """Example: "batch=8, seq=128"."""
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def specialize(graph: Graph, sizes: Sizes, library: OpLibrary) -> Graph:
-    """The graph at these sizes; shapes are inferred as the runtime infers them.
+    """The graph at these sizes. Shapes are inferred as in the runtime.
 
-    Raises ImportFailure, naming the node, for a call that no operator computes or that does not
-    give the shape it should.
+    Raises ImportFailure, which names the node, for an unsupported call or an unexpected shape.
     """
     return _Specializer(graph, sizes, library).run()
 
@@ -74,12 +73,12 @@ class _Specializer:
         except OpError as error:
             raise self._failure(node, str(error)) from error
         for tensor, (shape, dtype) in zip(node.outputs, inferred, strict=True):
-            wanted = [
+            expected = [
                 size if inferred_size(own) else at(own, self._sizes)
                 for own, size in zip(tensor.shape, shape, strict=True)
             ]
-            if list(shape) != wanted:
-                raise self._failure(node, f"{node.op} gives {list(shape)}, not {wanted}")
+            if list(shape) != expected:
+                raise self._failure(node, f"{node.op} returns {list(shape)}, not {expected}")
             self._tensors[tensor] = Tensor(tensor.name, dtype, shape, storage=tensor.storage)
         return Node(node.op, args, tuple(self._tensors[t] for t in node.outputs), node.name)
 

@@ -1,5 +1,5 @@
 // What ExecuTorch calls the ops of a library, and how the arguments of such calls find theirs: the
-// keys `executorch` of the specs (docs/op-specs.md).
+// keys `executorch` of the specs (docs/reference/spec-language.md).
 #ifndef SPIRLOOM_INTEGRATIONS_EXECUTORCH_NAMES_NAME_TABLE_H_
 #define SPIRLOOM_INTEGRATIONS_EXECUTORCH_NAMES_NAME_TABLE_H_
 

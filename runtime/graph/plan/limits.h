@@ -14,8 +14,8 @@ struct Limits {
   uint64_t dispatches = 0;    // of all nodes, those of constants included
   uint64_t device_bytes = 0;  // at any one time
 
-  // What docs/running.md says: for each, a number that serves any small model, and more for each
-  // byte of the file.
+  // The default limits (docs/reference/limits.md): a constant that suffices for small models, plus
+  // an amount per byte of the file.
   static constexpr Limits Of(const Graph& graph) {
     constexpr uint64_t kDispatches = 16384;
     constexpr uint64_t kFileBytesPerDispatch = 64;

@@ -15,8 +15,8 @@ namespace spirloom {
 
 // Operators and their kernels. Copyable: refers to the bytes.
 struct SPIRLOOM_API ShaderLibrary {
-  // The library in the file at `path` (.slpack; what makes one: docs/selective-builds.md), named by
-  // its path. Maps the file and checks all of it: its digest, every offset and every formula. The
+  // Opens the shader library in the file at `path` (.slpack, docs/how-to/shrink-the-binary.md). The
+  // path is its name. Maps the file and checks the digest, every offset and every formula. The
   // kernels' SPIR-V goes to the driver as it is, so use files from whom you would take a program.
   // The file must not be written to while in use; replacing it by another (rename) is fine. Fails
   // with kNotFound when it does not exist, kPermission when it may not be read, kInvalidFile when

@@ -52,8 +52,8 @@ struct ModelOptions {
   bool time_runs = false;
   // Measures first, in Load() and in a Resize() that prepares sizes, every kernel that can compute
   // a call, on data of its own, and uses the fastest; so do later loads on the runtime's device, in
-  // this process and through RuntimeOptions::cache_dir in others (docs/running.md). Takes seconds;
-  // what else the device does meanwhile disturbs it. Fails with kUnsupported on a device without
+  // this process and through RuntimeOptions::cache_dir in others (docs/how-to/tune.md). Takes
+  // seconds; what else the device does meanwhile disturbs it. Fails with kUnsupported on a device without
   // timestamps.
   const internal::Tuner* tune = nullptr;  // MeasuredKernels(), or none
   // Called for each call that `tune` measured, the `done`-th of `total`, on the loading thread.
@@ -62,7 +62,7 @@ struct ModelOptions {
   size_t kept_sizes = 8;
   // What a graph may take at most. A file may come from anywhere, and a few bytes of it can ask for
   // much: dispatches take host memory, tensors the device's. 0: what follows from the size of the
-  // file, enough for most (docs/running.md).
+  // file, enough for most (docs/reference/limits.md).
   uint64_t max_dispatches = 0;
   uint64_t max_device_bytes = 0;
   // Resize() takes sizes above a symbol's greatest too, which then is but what memory is taken for
@@ -136,7 +136,7 @@ struct ModelState;
 
 // Owns the device memory, pipelines and recorded commands of one graph.
 // Thread safety: one call at a time per Model; different Models may run on different threads
-// (docs/threading.md).
+// (docs/explanation/threading.md).
 class SPIRLOOM_API Model {
  public:
   // Loads the graph at `path`. Fails with kInvalidFile for a malformed file, kNotFound listing

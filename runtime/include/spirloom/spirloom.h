@@ -1,6 +1,6 @@
 // Spirloom in C: the stable ABI, for C programs and for other languages. Everything that the C++
-// API (model.h, runtime.h) does; docs/c-api.md has a whole program. What names Vulkan's objects is
-// in spirloom_vulkan.h.
+// API (model.h, runtime.h) does; docs/reference/c-api.md has a whole program. What names Vulkan's
+// objects is in spirloom_vulkan.h.
 //
 //   spirloom_model* model = NULL;
 //   spirloom_error* error = NULL;
@@ -34,7 +34,7 @@
 // Threads. A runtime, a library, a list of devices, a profile and an error may be used by several
 // threads at once. A model together with its pending runs takes one call at a time; different
 // models are independent of each other. Nothing may be used while it is being destroyed
-// (docs/threading.md).
+// (docs/explanation/threading.md).
 #ifndef SPIRLOOM_SPIRLOOM_H_
 #define SPIRLOOM_SPIRLOOM_H_
 
@@ -130,7 +130,7 @@ SPIRLOOM_C_API size_t spirloom_dtype_size(spirloom_dtype dtype);
 // E.g. "float32", "bool"; "unknown" for a number that is none. Lasts as long as the program.
 SPIRLOOM_C_API const char* spirloom_dtype_name(spirloom_dtype dtype);
 
-// Where tensors live on the device (docs/architecture.md). Inputs and outputs are dense bytes in
+// Where tensors live on the device (docs/explanation/architecture.md). Inputs and outputs are dense bytes in
 // any of them.
 typedef enum spirloom_storage {
   SPIRLOOM_STORAGE_AUTO = 0,  // a buffer, where the tensor asks for nothing else
@@ -166,8 +166,8 @@ typedef struct spirloom_shape {
 // Operators and their compiled kernels: a file, or bytes in the program.
 typedef struct spirloom_library spirloom_library;
 
-// The library in the file at `path` (.slpack; what makes one: docs/selective-builds.md). Maps the
-// file and checks all of it. The kernels' SPIR-V goes to the driver as it is, so use files from
+// Opens the shader library in the file at `path` (.slpack, docs/how-to/shrink-the-binary.md). Maps
+// the file and checks all of it. The kernels' SPIR-V goes to the driver as it is, so use files from
 // whom you would take a program. The file must not be written to while in use; replacing it by
 // another (rename) is fine. Fails with SPIRLOOM_NOT_FOUND when it does not exist,
 // SPIRLOOM_INVALID_FILE when it is damaged or no shader pack, SPIRLOOM_UNSUPPORTED for another
@@ -361,7 +361,7 @@ SPIRLOOM_C_API spirloom_status spirloom_runtime_memory(const spirloom_runtime* r
 
 // ---- Tuning ------------------------------------------------------------------------------------
 
-// Measures which kernels are fastest (docs/running.md).
+// Measures which kernels are fastest (docs/how-to/tune.md).
 typedef struct spirloom_tuner spirloom_tuner;
 
 // For spirloom_model_options.tune; lasts as long as the program. What measures is linked into
@@ -411,7 +411,7 @@ typedef struct spirloom_model_options {
   // For how many sizes of its inputs a model keeps what it prepared (commands, descriptors). 0: 8.
   size_t kept_sizes;
   // What a graph may take at most: dispatches take host memory, tensors the device's. 0: what
-  // follows from the size of the file, enough for most (docs/running.md).
+  // follows from the size of the file, enough for most (docs/reference/limits.md).
   uint64_t max_dispatches;
   uint64_t max_device_bytes;
   // Which method of the file, by name; NULL or empty: the first.

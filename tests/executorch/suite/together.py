@@ -20,7 +20,7 @@ from tests.executorch.suite.cases import Call, Case
 from tests.executorch.suite.columns import Column
 
 # Cases of a program; exports take long where they have many sizes that vary.
-_MOST = dict.fromkeys(Column, 12) | {Column.DYNAMIC: 3}
+_MAX = dict.fromkeys(Column, 12) | {Column.DYNAMIC: 3}
 
 
 class _Calls(torch.nn.Module):  # type: ignore[misc]
@@ -41,7 +41,7 @@ class _Calls(torch.nn.Module):  # type: ignore[misc]
 def groups(runs: Sequence[str]) -> Iterator[list[str]]:
     """Neighbours of one column and suite."""
     for key, found in groupby(runs, lambda run: run.split("#")[0]):
-        same, most = list(found), _MOST[Column(key.split("/")[0])]
+        same, most = list(found), _MAX[Column(key.split("/")[0])]
         yield from (same[i : i + most] for i in range(0, len(same), most))
 
 

@@ -74,7 +74,7 @@ def _clamp(x: Any, low: float, high: float) -> Any:
     return torch.clamp(x, int(max(low, limits.min)), int(min(high, limits.max)))
 
 
-_GREATEST = torch.finfo(torch.float32).max
+_MAX = torch.finfo(torch.float32).max
 
 
 def _rounded(mode: str) -> Callable[[Any, Any], Any]:
@@ -110,7 +110,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     ),
     "aten.logit": lambda x, eps: torch.logit(x, None if eps < 0 else eps),
     "aten.nan_to_num": lambda x, nan, high, low: torch.nan_to_num(
-        x, nan, min(high, _GREATEST), max(low, -_GREATEST)
+        x, nan, min(high, _MAX), max(low, -_MAX)
     ),
     "aten.remainder.Tensor": _divided(torch.remainder),
     "aten.sub.Tensor": lambda a, b, alpha: torch.sub(a, b, alpha=alpha),

@@ -1,55 +1,30 @@
-"""Converters by theme. Importing this package fills table.CONVERTERS."""
+"""Converters of ONNX operators, by topic."""
 
-from spirloom.onnx.ops import (
-    activations,
-    arrange,
-    attention,
-    contrib,
-    contrib_attention,
-    contrib_quantized,
-    convolution,
-    einsum,
-    elementwise,
-    indexing,
-    matmul,
-    normalize,
-    places,
-    pool,
-    power,
-    quantize,
-    quantized_layers,
-    recurrent,
-    reduce,
-    regions,
-    resize,
-    sampling,
-    shape,
-    spectral,
-)
+from __future__ import annotations
 
-__all__ = [
-    "activations",
-    "arrange",
+from importlib import import_module
+
+_MODULES = (
     "attention",
     "contrib",
-    "contrib_attention",
-    "contrib_quantized",
     "convolution",
-    "einsum",
+    "data_movement",
     "elementwise",
+    "image_sampling",
     "indexing",
     "matmul",
     "normalize",
-    "places",
     "pool",
-    "power",
     "quantize",
     "quantized_layers",
     "recurrent",
     "reduce",
-    "regions",
     "resize",
-    "sampling",
     "shape",
-    "spectral",
-]
+)
+
+
+def register_converters() -> None:
+    """Imports the modules of this package, which register their converters in CONVERTERS."""
+    for name in _MODULES:
+        import_module(f"{__name__}.{name}")

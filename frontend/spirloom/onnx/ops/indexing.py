@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spirloom.bounds.wide import narrowed
+from spirloom.errors import Unsupported
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.registry import converts
+from spirloom.value_bounds import narrowed
 
 _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 

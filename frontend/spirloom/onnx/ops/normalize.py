@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
+from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.registry import converts
 
 
 @converts("BatchNormalization")

@@ -7,12 +7,17 @@ from math import inf, prod
 
 import numpy as np
 
+from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.ops.convolution import at_least_planar, restore_rank
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
-from spirloom.onnx.window import Window, pool_kernel, read_window
+from spirloom.onnx.ops.convolution import (
+    Window,
+    at_least_planar,
+    pool_kernel,
+    read_window,
+    restore_rank,
+)
+from spirloom.onnx.registry import converts
 
 
 @converts("MaxPool")

@@ -7,11 +7,11 @@ from math import prod
 
 import numpy as np
 
+from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
+from spirloom.onnx.constant_folding.registry import KeptAsNode, folds
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.fold import Kept, folds
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.registry import converts
 
 DEQUANTIZE, QUANTIZE = "spirloom.dequantize", "spirloom.quantize"
 RANGES = {DType.U8: (0.0, 255.0), DType.I8: (-128.0, 127.0)}
@@ -23,10 +23,10 @@ def quantize_linear(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
     if scale is not None and zero is not None and scale.size == 1 and x.dtype is DType.F32:
         return quantised(ctx, x, scale, zero)
-    return _spelt_out(ctx)
+    return _decomposed(ctx)
 
 
-def _spelt_out(ctx: NodeContext) -> Tensor:
+def _decomposed(ctx: NodeContext) -> Tensor:
     scale, zero = _along_axis(ctx, ctx.tensor(1)), ctx.optional_tensor(2)
     return rounded_to(ctx, ctx.tensor(0), scale, None if zero is None else _along_axis(ctx, zero))
 
@@ -47,7 +47,7 @@ def dequantize_linear(ctx: NodeContext) -> Tensor:
 @folds("DequantizeLinear")
 def _dequantized(ctx: NodeContext, inputs: list[Array]) -> Array:
     if is_weight(inputs[0]):
-        raise Kept
+        raise KeptAsNode
     scale = inputs[1].reshape(_axis_shape(ctx, inputs[0].shape, inputs[1].shape))
     ctx.check_size(inputs[0].shape, np.dtype(np.float32).itemsize)
     wide = inputs[0].astype(np.float32)

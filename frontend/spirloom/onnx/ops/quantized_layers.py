@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.ops.convolution import convolve
@@ -28,8 +29,7 @@ from spirloom.onnx.ops.quantize import (
     rounded_to,
     zero_point,
 )
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.registry import converts
 
 # How many products of two 8-bit numbers, less their zero points, float32 sums without rounding.
 _EXACT_TERMS = (1 << 24) // (255 * 255)

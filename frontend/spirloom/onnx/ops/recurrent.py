@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 
+from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.registry import converts
 
 # The numbers of lib/squash.glsl.j2.
 _ACTIVATIONS = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from spirloom.errors import Unsupported
 from spirloom.ir import DType, Tensor
 from spirloom.onnx.context import NodeContext
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported
+from spirloom.onnx.registry import converts
 
 _PLAIN = {
     "ReduceMax": "aten.amax",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spirloom.bounds.wide import narrow_type
+from spirloom.builder import Value
+from spirloom.errors import Unsupported
 from spirloom.ir import Array, DType, Tensor
+from spirloom.onnx.constant_folding import data_movement
 from spirloom.onnx.context import NodeContext
 from spirloom.onnx.dtypes import numpy_type
-from spirloom.onnx.folders import shapes
-from spirloom.onnx.table import converts
-from spirloom.onnx.terms import Unsupported, Value
+from spirloom.onnx.registry import converts
+from spirloom.value_bounds import narrow_type
 
 
 @converts("Identity")
@@ -34,7 +35,7 @@ def dropout(ctx: NodeContext) -> list[Value]:
 
 @converts("Shape")
 def shape(ctx: NodeContext) -> Array:
-    return shapes.shape_slice(ctx, ctx.tensor(0).shape)
+    return data_movement.shape_slice(ctx, ctx.tensor(0).shape)
 
 
 @converts("Size")
@@ -48,25 +49,25 @@ def reshape(ctx: NodeContext) -> Tensor:
     target = ctx.constant_ints(1)
     if target is None:
         raise Unsupported("its shape is missing")
-    return ctx.build.view(x, shapes.reshaped(ctx, x.shape, target))
+    return ctx.build.view(x, data_movement.reshaped(ctx, x.shape, target))
 
 
 @converts("Flatten")
 def flatten(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, shapes.flattened(ctx, x.shape))
+    return ctx.build.view(x, data_movement.flattened(ctx, x.shape))
 
 
 @converts("Squeeze")
 def squeeze(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, shapes.squeezed(ctx, x.shape))
+    return ctx.build.view(x, data_movement.squeezed(ctx, x.shape))
 
 
 @converts("Unsqueeze")
 def unsqueeze(ctx: NodeContext) -> Tensor:
     x = ctx.tensor(0)
-    return ctx.build.view(x, shapes.unsqueezed(ctx, x.shape))
+    return ctx.build.view(x, data_movement.unsqueezed(ctx, x.shape))
 
 
 @converts("CastLike")

@@ -1,27 +1,41 @@
-"""What is written for operators by hand: where torch's names or meanings differ from specs'.
-
-These modules fill the table when they are imported.
-"""
+"""Import rules: operators whose names or meanings in torch differ from those of the specs."""
 
 from __future__ import annotations
 
-from spirloom.torch.rules import (
-    indexing,
-    layers,
-    making,
-    pooling,
-    quantised,
-    recurrent,
-    reducing,
-    resizing,
-    scalars,
-    shapes,
-    sizes,
+from importlib import import_module
+
+from spirloom.ops import OpLibrary
+from spirloom.torch.rules.creation import random
+from spirloom.torch.rules.elementwise import RENAMES, Rename
+from spirloom.torch.rules.registry import RULES
+
+__all__ = ["RENAMES", "RULES", "Rename", "handles"]
+
+_MODULES = (
+    "creation",
+    "elementwise",
+    "indexing",
+    "layers",
+    "quantized",
+    "recurrent",
+    "reductions",
+    "shapes",
 )
-from spirloom.torch.rules.renames import RENAMES, Rename
-from spirloom.torch.rules.table import RULES
 
-__all__ = ["RENAMES", "RULES", "Rename"]
 
-assert indexing and layers and making and pooling and quantised and recurrent and reducing
-assert resizing and scalars and shapes and sizes
+def _register_rules() -> None:
+    """Imports the modules of this package, which register their rules in RULES."""
+    for name in _MODULES:
+        import_module(f"{__name__}.{name}")
+
+
+def handles(target: str, library: OpLibrary) -> bool:
+    """Whether a rule, a rename or a spec imports this operator of torch."""
+    if target in RULES:
+        return RULES[target] is not random  # which only explains why it is unsupported
+    return library.serving(target) is not None or (
+        target in RENAMES and library.has(RENAMES[target].op)
+    )
+
+
+_register_rules()

@@ -6,13 +6,14 @@ from math import prod
 
 import numpy as np
 
+from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.ir import Tensor
 from spirloom.torch.context import CallContext
-from spirloom.torch.rules.table import imports
-from spirloom.torch.values import Item, Value
+from spirloom.torch.rules.registry import imports
+from spirloom.torch.values import Item
 
-MOST = 3  # indices that the operators take
+MAX_INDICES = 3  # indices that the operators take
 
 
 @imports("aten.index.Tensor", "aten._unsafe_index.Tensor")
@@ -25,7 +26,7 @@ def index(ctx: CallContext) -> Item:
     if isinstance(x, np.ndarray) and all(isinstance(i, np.ndarray) for i in given):
         return _known(ctx, x)
     x, dim, moved = _together(ctx, x, dims)
-    if len(given) > MOST and dim == 0:
+    if len(given) > MAX_INDICES and dim == 0:
         index = _points(ctx, given)
         return ctx.applier.apply("spirloom.gather_nd", {"x": x, "index": index}, ctx.dtypes,
                                  ctx.shapes)[0]  # fmt: skip
@@ -38,9 +39,10 @@ def index(ctx: CallContext) -> Item:
 
 
 def _check_count(given: list[Value]) -> None:
-    if len(given) > MOST:
+    if len(given) > MAX_INDICES:
         raise Unsupported(
-            f"it has {len(given)} indices, of which {MOST} are supported behind other dimensions"
+            f"it has {len(given)} indices, of which {MAX_INDICES} are supported behind "
+            "other dimensions"
         )
 
 
@@ -107,7 +109,7 @@ def index_put(ctx: CallContext) -> Item:
     if src.shape != wanted:
         src = ctx.inner("aten.expand", src, wanted)
     args: dict[str, object]
-    many = len(given) > MOST and dim == 0
+    many = len(given) > MAX_INDICES and dim == 0
     if many:
         reduce = "sum" if ctx.flag("accumulate") else "none"
         op = "spirloom.scatter_nd"

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spirloom.builder import Value
 from spirloom.errors import Unsupported
 from spirloom.torch.context import CallContext
-from spirloom.torch.rules.table import Several, imports
-from spirloom.torch.values import Item, Value
+from spirloom.torch.rules.registry import Several, imports
+from spirloom.torch.values import Item
 
 # The numbers of lib/squash.glsl.j2.
 _SIGMOID, _TANH, _RELU = 0, 1, 2

@@ -1,1 +1,0 @@
-"""What stands in for types that Spirloom lacks, and whether it gives the same numbers."""

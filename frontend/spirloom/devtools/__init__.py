@@ -1,1 +1,0 @@
-"""What looks into models that exist: how far apart two of them are."""

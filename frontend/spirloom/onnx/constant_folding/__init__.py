@@ -1,0 +1,13 @@
+"""Evaluation of ONNX nodes at import, where all their inputs are constants."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_MODULES = ("data_movement", "elementwise")
+
+
+def register_evaluators() -> None:
+    """Imports the modules of this package, which register their functions in EVALUATORS."""
+    for name in _MODULES:
+        import_module(f"{__name__}.{name}")

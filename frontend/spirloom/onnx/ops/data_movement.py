@@ -1,0 +1,255 @@
+"""Operators that move elements: slice, concatenate, repeat, pad, gather, space-to-depth."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from spirloom.errors import Unsupported
+from spirloom.ir import Array, DType, Tensor
+from spirloom.onnx.constant_folding import data_movement
+from spirloom.onnx.context import NodeContext
+from spirloom.onnx.dtypes import numpy_type
+from spirloom.onnx.registry import converts
+
+
+@converts("Transpose")
+def transpose(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    return ctx.build.permute(x, data_movement.permutation(ctx, len(x.shape)))
+
+
+@converts("Concat")
+def concat(ctx: NodeContext) -> Tensor:
+    parts = tuple(ctx.tensor(i) for i in range(len(ctx.inputs)))
+    axis = ctx.axis(ctx.integer("axis", 0), len(parts[0].shape))
+    return ctx.build.cat(parts, axis)
+
+
+@converts("Split")
+def split(ctx: NodeContext) -> list[Tensor]:
+    x = ctx.tensor(0)
+    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    parts, start = [], 0
+    for length in data_movement.split_sizes(ctx, x.shape[axis]):
+        parts.append(ctx.build.slice(x, axis, start, start + length))
+        start += length
+    return parts
+
+
+@converts("Slice")
+def slice_(ctx: NodeContext) -> Tensor:
+    x = ctx.tensor(0)
+    for axis, start, end, step in data_movement.slices(ctx, x.shape):
+        if step > 0:
+            x = ctx.build.slice(x, axis, start, max(start, end), step)
+        else:
+            ctx.check_size([len(range(start, end, step))], np.dtype(np.int64).itemsize)
+            x = pick(ctx, x, axis, np.arange(start, end, step))
+    return x
+
+
+def pick(ctx: NodeContext, x: Tensor, axis: int, indices: Array) -> Tensor:
+    """The elements of one dimension at constant, non-negative indices."""
+    index = ctx.build.constant(indices.astype(np.int32))
+    return ctx.build.emit("aten.index_select", x=x, dim=axis, index=index)
+
+
+@converts("Gather")
+def gather(ctx: NodeContext) -> Tensor:
+    x, indices = ctx.tensor(0), ctx.value(1)
+    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    size = x.shape[axis]
+    if isinstance(indices, Tensor):
+        flat = ctx.build.view(indices, [int(np.prod(indices.shape, dtype=np.int64))])
+        y = ctx.build.emit("aten.index_select", x=x, dim=axis, index=flat)
+    else:
+        if indices.size and not (-size <= indices.min() and indices.max() < size):
+            raise Unsupported(f"its indices go beyond the {size} elements of axis {axis}")
+        wrapped = np.where(indices < 0, indices + size, indices)
+        if indices.ndim == 0:
+            return ctx.build.emit("aten.select.int", x=x, dim=axis, index=int(wrapped))
+        y = pick(ctx, x, axis, wrapped.reshape(-1))
+    return ctx.build.view(y, [*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
+
+
+@converts("Expand")
+def expand(ctx: NodeContext) -> Tensor:
+    x, target = ctx.tensor(0), ctx.constant_ints(1)
+    try:
+        size = np.broadcast_shapes(x.shape, tuple(target or ()))
+    except ValueError as error:
+        raise Unsupported(f"it cannot expand {list(x.shape)} to {target}") from error
+    if size == x.shape:
+        return x
+    return ctx.build.emit("aten.expand", x=x, size=size)
+
+
+@converts("Tile")
+def tile(ctx: NodeContext) -> Tensor:
+    x, repeats = ctx.tensor(0), ctx.constant_ints(1)
+    if repeats is None or len(repeats) != len(x.shape):
+        raise Unsupported(f"its repeats {repeats} do not fit rank {len(x.shape)}")
+    return ctx.build.emit("aten.repeat", x=x, repeats=tuple(repeats))
+
+
+@converts("Pad")
+def pad(ctx: NodeContext) -> Tensor:
+    x, mode = ctx.tensor(0), ctx.text("mode", "constant")
+    rank = len(x.shape)
+    pads = ctx.integers("pads") if ctx.opset < 11 else ctx.constant_ints(1)
+    axes = ctx.constant_ints(3) if ctx.opset >= 18 else None
+    dims = list(range(rank)) if axes is None else [ctx.axis(a, rank) for a in axes]
+    if pads is None or len(pads) != 2 * len(dims):
+        raise Unsupported(f"its pads {pads} do not fit {len(dims)} axes")
+    before, after = [0] * rank, [0] * rank
+    for i, dim in enumerate(dims):
+        before[dim], after[dim] = pads[i], pads[i + len(dims)]
+    if mode == "constant":
+        return ctx.build.pad(x, before, after, _pad_value(ctx))
+    modes = {"reflect": "reflect", "edge": "replicate", "wrap": "circular"}
+    if mode not in modes or min(before + after, default=0) < 0:
+        raise Unsupported(f"mode '{mode}' with pads {pads} is not supported")
+    if not any(before + after):
+        return x
+    reach = {"reflect": 1, "edge": -max(before + after, default=0), "wrap": 0}[mode]
+    most = [max(pair) for pair in zip(before, after, strict=True)]
+    if all(p <= n - reach for p, n in zip(most, x.shape, strict=True)) and min(x.shape) > 0:
+        pairs = zip(reversed(before), reversed(after), strict=True)
+        amounts = tuple(amount for pair in pairs for amount in pair)
+        return ctx.build.emit("aten.pad", x=x, pad=amounts, mode=modes[mode])
+    # Beyond what PyTorch's pads reach, the rule goes on.
+    for dim in (d for d in range(rank) if before[d] or after[d]):
+        if not x.shape[dim]:
+            raise Unsupported(f"it repeats elements of dimension {dim} of {x}, which has none")
+        ctx.check_size([x.shape[dim] + before[dim] + after[dim]], 8)
+        indices = np.pad(np.arange(x.shape[dim]), (before[dim], after[dim]), mode=mode)  # type: ignore[call-overload]
+        x = pick(ctx, x, dim, indices)
+    return x
+
+
+def _pad_value(ctx: NodeContext) -> float:
+    if ctx.opset < 11:
+        return ctx.number("value", 0.0)
+    value = ctx.constant(2)
+    return 0.0 if value is None or not value.size else float(value.reshape(-1)[0])
+
+
+@converts("DepthToSpace")
+def depth_to_space(ctx: NodeContext) -> Tensor:
+    x, block = ctx.tensor(0), ctx.integer("blocksize", 0)
+    if len(x.shape) != 4 or block < 1 or x.shape[1] % (block * block):
+        raise Unsupported(f"blocksize {block} does not fit {x}")
+    if ctx.text("mode", "DCR") == "CRD":
+        return ctx.build.emit("aten.pixel_shuffle", x=x, upscale_factor=block)
+    n, c, h, w = x.shape
+    parts = ctx.build.view(x, [n, block, block, c // block**2, h, w])
+    moved = ctx.build.permute(parts, [0, 3, 4, 1, 5, 2])
+    return ctx.build.view(moved, [n, c // block**2, h * block, w * block])
+
+
+@converts("SpaceToDepth")
+def space_to_depth(ctx: NodeContext) -> Tensor:
+    x, block = ctx.tensor(0), ctx.integer("blocksize", 0)
+    if len(x.shape) != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block:
+        raise Unsupported(f"blocksize {block} does not fit {x}")
+    n, c, h, w = x.shape
+    parts = ctx.build.view(x, [n, c, h // block, block, w // block, block])
+    moved = ctx.build.permute(parts, [0, 3, 5, 1, 2, 4])
+    return ctx.build.view(moved, [n, c * block**2, h // block, w // block])
+
+
+@converts("ReverseSequence")
+def reverse_sequence(ctx: NodeContext) -> Tensor:
+    """Element t of a sequence of length n comes from n - 1 - t; what lies behind it stays."""
+    x, lengths = ctx.tensor(0), ctx.tensor(1)
+    batch = ctx.axis(ctx.integer("batch_axis", 1), len(x.shape))
+    time = ctx.axis(ctx.integer("time_axis", 0), len(x.shape))
+    if batch == time or lengths.shape != (x.shape[batch],):
+        raise Unsupported(f"axes {time} and {batch} do not fit {x} with lengths {lengths}")
+    steps = ctx.build.constant(_along(np.arange(x.shape[time], dtype=np.int32), time, x.shape))
+    ends = ctx.build.view(lengths, [n if d == batch else 1 for d, n in enumerate(x.shape)])
+    last = ctx.build.emit("aten.sub.Tensor", a=ends, b=ctx.build.scalar(1, DType.I32))
+    mirrored = ctx.build.emit("aten.sub.Tensor", a=last, b=steps)
+    inside = ctx.build.emit("aten.lt.Tensor", a=steps, b=ends)
+    index = ctx.build.emit("aten.where.self", condition=inside, a=mirrored, b=steps)
+    index = ctx.build.emit("aten.expand", x=index, size=x.shape)
+    return ctx.build.emit("aten.gather", x=x, dim=time, index=index)
+
+
+@converts("MaxUnpool")
+def max_unpool(ctx: NodeContext) -> Tensor:
+    """The indices count in the size that the attributes give; output_shape adds zeros behind."""
+    x, index = ctx.tensor(0), ctx.tensor(1)
+    size = _unpooled(ctx, x.shape)
+    ctx.check_size(size, x.dtype.numpy.itemsize)
+    zeros = ctx.build.constant(np.zeros(prod(size), x.dtype.numpy))
+    flat = [ctx.build.view(t, [prod(x.shape)]) for t in (index, x)]
+    y = ctx.build.emit("aten.scatter.src", x=zeros, dim=0, index=flat[0], src=flat[1])
+    y = ctx.build.view(y, size)
+    wanted = ctx.constant_ints(2)
+    if wanted is None:
+        return y
+    after = [w - n for w, n in zip(wanted, size, strict=False)]
+    if len(wanted) != len(size) or min(after) < 0:
+        raise Unsupported(f"its output_shape {wanted} does not hold {size}")
+    return ctx.build.pad(y, [0] * len(size), after, 0.0)
+
+
+def _unpooled(ctx: NodeContext, shape: tuple[int, ...]) -> list[int]:
+    kernel, dims = ctx.integers("kernel_shape") or [], len(shape) - 2
+    strides, pads = ctx.integers("strides") or [1] * dims, ctx.integers("pads") or [0] * 2 * dims
+    if not len(kernel) == len(strides) == dims or len(pads) != 2 * dims:
+        raise Unsupported(f"its kernel_shape, strides and pads do not fit rank {len(shape)}")
+    sizes = [
+        (shape[d + 2] - 1) * strides[d] + kernel[d] - pads[d] - pads[d + dims] for d in range(dims)
+    ]
+    return [*shape[:2], *sizes]
+
+
+@converts("Hardmax")
+def hardmax(ctx: NodeContext) -> Tensor:
+    """1 at the first greatest element; before opset 13 among all dimensions from `axis` on."""
+    x = ctx.tensor(0)
+    axis = ctx.axis(ctx.integer("axis", -1 if ctx.opset >= 13 else 1), len(x.shape))
+    rows = x
+    if ctx.opset < 13:
+        rows, axis = ctx.build.view(x, [prod(x.shape[:axis]), prod(x.shape[axis:])]), 1
+    place = ctx.build.emit("aten.argmax", x=rows, dim=axis, keepdim=True)
+    places = _along(np.arange(rows.shape[axis], dtype=np.int32), axis, rows.shape)
+    hit = ctx.build.emit("aten.eq.Tensor", a=place, b=ctx.build.constant(places))
+    return ctx.build.view(ctx.build.emit("aten._to_copy", x=hit, dtype=str(x.dtype)), x.shape)
+
+
+@converts("Compress")
+def compress(ctx: NodeContext) -> Tensor:
+    x, condition = ctx.tensor(0), ctx.constant(1)
+    if condition is None:
+        raise Unsupported("its condition is missing")
+    if not ctx.has("axis"):
+        x = ctx.build.view(x, [prod(x.shape)])
+    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    chosen = np.flatnonzero(condition)
+    if chosen.size and chosen[-1] >= x.shape[axis]:
+        raise Unsupported(f"its condition chooses beyond the {x.shape[axis]} elements of its axis")
+    return pick(ctx, x, axis, chosen)
+
+
+@converts("EyeLike")
+def eye_like(ctx: NodeContext) -> Array:
+    """Ones on a diagonal; of the input only the shape, and maybe the type, matter."""
+    x = ctx.value(0)
+    if len(x.shape) != 2:
+        raise Unsupported(f"its input of shape {list(x.shape)} is not a matrix")
+    dtype = x.dtype.numpy if isinstance(x, Tensor) else x.dtype
+    if ctx.has("dtype"):
+        dtype = numpy_type(ctx.integer("dtype", 0))
+    ctx.check_size(x.shape, dtype.itemsize)
+    rows, columns = x.shape
+    return np.asarray(np.eye(rows, columns, k=ctx.integer("k", 0), dtype=dtype))
+
+
+def _along(values: Array, axis: int, shape: tuple[int, ...]) -> Array:
+    """A vector as it broadcasts along one axis of a shape."""
+    return values.reshape([-1 if d == axis else 1 for d in range(len(shape))])

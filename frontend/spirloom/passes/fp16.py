@@ -1,0 +1,119 @@
+"""Converts a graph to float16. Inputs, outputs and states keep their dtypes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spirloom.constants_file import let_go
+from spirloom.ir import ArgValue, Array, DType, Graph, Node, Tensor, constant
+from spirloom.ops import OpError, OpLibrary
+from spirloom.passes.rewrite import COPY
+
+
+def to_fp16(graph: Graph, library: OpLibrary) -> None:
+    """Stores float32 tensors as float16. An operator without a float16 kernel stays float32."""
+    _Fp16Converter(graph, library).run()
+
+
+class _Fp16Converter:
+    def __init__(self, graph: Graph, library: OpLibrary) -> None:
+        self._graph = graph
+        self._library = library
+        self._fp16: dict[Tensor, Tensor] = {}  # float32 tensor → its float16 copy
+        self._ready = {t for t in graph.tensors() if t.data is not None} | set(graph.given())
+        self._nodes: list[Node] = []
+
+    def run(self) -> None:
+        """Rewrites the nodes in order, and converts the results at the end."""
+        for node in self._graph.nodes:
+            self._convert(node)
+        for result in self._graph.results():
+            if result not in self._ready:
+                self._full(result)
+        self._graph.nodes = self._nodes
+
+    def _convert(self, node: Node) -> None:
+        args = tuple(self._as_fp16(node, arg) for arg in node.args)
+        outputs = tuple(self._fp16_output(t) for t in node.outputs)
+        changed = any(a is not b for a, b in zip(outputs, node.outputs, strict=True)) or any(
+            a is not b for a, b in zip(args, node.args, strict=True)
+        )
+        if changed and not self._computable(node.op, args, outputs):
+            self._keep(node)
+            return
+        for full, fp16 in zip(node.outputs, outputs, strict=True):
+            if fp16 is full:
+                self._ready.add(full)
+            else:
+                self._fp16[full] = fp16
+        source = args[0] if args else None
+        same = isinstance(source, Tensor) and source.dtype is outputs[0].dtype
+        if node.op == COPY and isinstance(source, Tensor) and same and outputs != node.outputs:
+            self._fp16[node.outputs[0]] = source
+            return
+        self._nodes.append(Node(node.op, args, outputs, node.name))
+
+    def _keep(self, node: Node) -> None:
+        """Keeps a node in float32, with its inputs converted back."""
+        for tensor in node.inputs():
+            if tensor not in self._ready:
+                self._full(tensor)
+        self._ready.update(node.outputs)
+        self._nodes.append(node)
+
+    def _as_fp16(self, node: Node, arg: ArgValue) -> ArgValue:
+        """An argument converted to float16."""
+        if isinstance(arg, Tensor):
+            return self._fp16_input(arg)
+        if isinstance(arg, tuple) and arg and isinstance(arg[0], Tensor):
+            return tuple(self._fp16_input(t) for t in arg if isinstance(t, Tensor))
+        if node.op == COPY and arg == "f32":
+            return "f16"
+        return arg
+
+    def _fp16_input(self, tensor: Tensor) -> Tensor:
+        if tensor.dtype is not DType.F32:
+            return tensor
+        if tensor not in self._fp16:
+            if tensor.data is not None:
+                self._fp16[tensor] = constant(tensor.name, _rounded(tensor.data))
+                let_go(tensor.data)
+            else:
+                fp16 = Tensor(f"{tensor.name}.f16", DType.F16, tensor.shape)
+                self._copy(tensor, fp16)
+                self._fp16[tensor] = fp16
+        return self._fp16[tensor]
+
+    def _fp16_output(self, tensor: Tensor) -> Tensor:
+        if tensor.dtype is not DType.F32:
+            return tensor
+        return Tensor(tensor.name, DType.F16, tensor.shape)
+
+    def _full(self, tensor: Tensor) -> None:
+        """Converts a float16 copy back to its float32 tensor."""
+        self._copy(self._fp16[tensor], tensor)
+        self._ready.add(tensor)
+
+    def _copy(self, source: Tensor, target: Tensor) -> None:
+        args = self._library.complete(COPY, {"x": source, "dtype": str(target.dtype)})
+        self._nodes.append(Node(COPY, args, (target,), f"{target.name}.convert"))
+
+    def _computable(self, op: str, args: tuple[ArgValue, ...], outputs: tuple[Tensor, ...]) -> bool:
+        """Whether a kernel exists for a call with these outputs."""
+        try:
+            types = self._library.infer(op, args)
+        except OpError:
+            return False
+        return [dtype for _, dtype in types] == [t.dtype for t in outputs]
+
+
+def _rounded(values: Array) -> Array:
+    """Values rounded to float16. Finite values beyond its range saturate."""
+    limit = np.finfo(np.float16).max
+    with np.errstate(over="ignore"):
+        fp16 = values.astype(np.float16, order="C")
+    beyond = np.isinf(fp16)
+    if beyond.any():
+        beyond &= np.isfinite(values)
+        fp16[beyond] = np.copysign(limit, fp16[beyond])
+    return fp16

@@ -1,0 +1,231 @@
+"""Quantizes weights (--quantize), and selects operators that read quantized weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import cast
+
+import numpy as np
+
+from spirloom.errors import ImportFailure
+from spirloom.ir import Array, DType, Graph, Node, Tensor
+from spirloom.ops import OpError, OpLibrary
+from spirloom.passes.cleanup import remove_dead_nodes
+from spirloom.passes.rewrite import Matcher
+from spirloom.quantized_weights import (
+    QuantizedMatrix,
+    QuantizedWeight,
+    bfloat16_matrix,
+    embedding_arguments,
+    from_codes,
+    quantize_matrix,
+)
+
+LINEAR, EMBEDDING, DEQUANTIZE = "aten.linear", "aten.embedding", "spirloom.dequantize"
+GATED = "spirloom.gated_linear"
+QUANTIZE = "spirloom.quantize"
+_FLOATS = (DType.F32, DType.F16)
+# Layers with quantized weights that have the other arguments of aten.linear.
+QUANTIZED_LINEARS = tuple(
+    f"spirloom.linear_{kind}" for kind in ("bf16", "q4", "q8", "dq8_q4", "dq8_q8")
+)
+# Weight-only layers, and the variant that also quantizes the activations to int8.
+_DYNAMIC = {f"spirloom.linear_q{bits}": f"spirloom.linear_dq8_q{bits}" for bits in (4, 8)}
+_PLAIN = ("x", "bias", "activation", "act_min", "act_max", "addend")
+_KEPT = (*_PLAIN, "weight", "scales", "group")
+_LAYER = (*_PLAIN, "norm", "norm_eps")
+# For each layer, the prefix of the operator with quantized weights, and the arguments that it
+# keeps.
+_LAYERS = {
+    LINEAR: ("spirloom.linear_", _LAYER),
+    GATED: ("spirloom.gated_linear_", tuple(name for name in _LAYER if name != "addend")),
+}
+
+
+def fuse_quantised(graph: Graph, library: OpLibrary) -> None:
+    """Fuses linear(x, dequantize(w)) into one call, also for embeddings."""
+    matcher = Matcher(graph)
+    weight_args = {LINEAR: "weight", EMBEDDING: "x"}
+    for node in graph.nodes:
+        if node.op not in weight_args:
+            continue
+        weight = library.arg(node, weight_args[node.op])
+        matrix = _matrix(library, matcher, weight)
+        if matrix is None or node.outputs[0].dtype not in _FLOATS:
+            continue
+        if matrix.zeros is not None and node.op == EMBEDDING:
+            continue
+        assert isinstance(weight, Tensor)
+        use_quantized_weight(library, node, matrix, weight.name)
+    for node in graph.nodes:
+        plain = node.op in _DYNAMIC and all(
+            library.arg(node, name) is None for name in ("zeros", "offsets", "norm")
+        )
+        if plain:
+            _quantize_activations(library, matcher, node)
+    remove_dead_nodes(graph)
+
+
+def _quantize_activations(library: OpLibrary, matcher: Matcher, node: Node) -> None:
+    """Fuses a layer of dequantize(quantize(x)), with one scale per row of x, into one call."""
+    back = matcher.producer(library.arg(node, "x"), DEQUANTIZE)
+    there = matcher.producer(back.args[0], QUANTIZE) if back is not None else None
+    if back is None or there is None:
+        return
+    x, scale, zero = (library.arg(there, name) for name in ("x", "scale", "zero_point"))
+    if not isinstance(x, Tensor) or not isinstance(scale, Tensor) or not isinstance(zero, Tensor):
+        return
+    ends = tuple(library.arg(there, name) for name in ("quant_min", "quant_max", "dtype"))
+    if ends != (-128, 127, "i8") or zero.dtype is not DType.I8 or x.dtype not in _FLOATS:
+        return
+    same = all(library.arg(back, name) is library.arg(there, name)
+               for name in ("scale", "zero_point"))  # fmt: skip
+    blocks = [library.arg(each, "block_size") for each in (there, back)]
+    if not same or any(b != (*[1] * (len(x.shape) - 1), x.shape[-1]) for b in blocks):
+        return
+    given = {name: library.arg(node, name) for name in _KEPT if name != "x"}
+    op = _DYNAMIC[node.op]
+    try:
+        args = library.complete(op, {**given, "x": x, "x_scale": scale, "x_zero": zero})
+        library.infer(op, args)
+    except OpError:  # unsupported group size: x is quantized by a separate node
+        return
+    node.op, node.args = op, args
+
+
+def use_quantized_weight(
+    library: OpLibrary, node: Node, rounded: QuantizedWeight, name: str
+) -> None:
+    """Replaces the weight of a layer or an embedding with a quantized one."""
+    given = rounded.arguments(name)
+    if node.op in _LAYERS:
+        op, kept = _LAYERS[node.op]
+        args = {**{arg: library.arg(node, arg) for arg in kept}, **given}
+        node.op = f"{op}{rounded.kind}"
+    else:
+        args = {
+            **embedding_arguments(given, node.outputs[0].dtype),
+            "index": library.arg(node, "index"),
+        }
+        node.op = f"spirloom.embedding_{rounded.kind}"
+    node.args = library.complete(node.op, args)
+
+
+def _matrix(library: OpLibrary, matcher: Matcher, weight: object) -> QuantizedMatrix | None:
+    """The quantized matrix [rows, depth] that a weight is dequantized from, if there is one."""
+    transposed = False
+    while (permute := matcher.producer(weight, "aten.permute")) is not None:
+        transposed ^= library.arg(permute, "dims") in ((1, 0), (-1, -2))
+        weight = permute.args[0]
+    made = matcher.producer(weight, DEQUANTIZE)
+    if made is None:
+        return None
+    given = [library.arg(made, name) for name in ("x", "scale", "zero_point")]
+    arrays = [value.data for value in given if isinstance(value, Tensor)]
+    if len(arrays) != 3 or any(array is None for array in arrays):
+        return None
+    values, scale, zero = cast("list[Array]", arrays)
+    if values.ndim != 2 or values.dtype not in (np.int8, np.uint8):
+        return None
+    counts = _counts(library, made, values.shape, scale)
+    scale, zero = scale.reshape(counts), zero.reshape(counts)
+    if transposed:
+        values, scale, zero = values.T, scale.T, zero.T
+    return from_codes(values, scale, zero)
+
+
+def _counts(
+    library: OpLibrary, node: Node, shape: tuple[int, ...], scale: Array
+) -> tuple[int, int]:
+    """The number of row blocks and of column blocks with separate scales."""
+    blocks = cast("tuple[int, ...]", library.arg(node, "block_size"))
+    if scale.size == 1:
+        return 1, 1
+    if blocks:
+        return shape[0] // blocks[0], shape[1] // blocks[1]
+    if scale.ndim == 2:
+        return scale.shape[0], scale.shape[1]
+    axis = cast(int, library.arg(node, "axis")) % 2
+    return (scale.size, 1) if axis == 0 else (1, scale.size)
+
+
+_WEIGHT_ARGS = {LINEAR: "weight", GATED: "weight", EMBEDDING: "x"}
+_GROUPS = (32, 64, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantisation:
+    """The --quantize option: bits per weight (16: bfloat16, for float32 layers), the group size (0:
+    one scale per row), and name patterns of nodes to skip.
+    """
+
+    bits: int
+    group: int
+    skip: Collection[str] = ()
+
+    @staticmethod
+    def of(text: str, skip: Collection[str] = ()) -> Quantisation:
+        """Parses `int4:32`, `int8` or `bf16`. Raises ImportFailure."""
+        if text == "bf16":
+            return Quantisation(16, 0, skip)
+        kind, _, size = text.partition(":")
+        grouped = kind in ("int4", "int8") and size in map(str, _GROUPS)
+        if not grouped and text != "int8":
+            groups = ", ".join(map(str, _GROUPS))
+            raise ImportFailure(
+                f"--quantize expects int4:GROUP or int8:GROUP with a GROUP of {groups}, int8 "
+                f"(one scale per row), or bf16, not '{text}'."
+            )
+        return Quantisation(int(kind[3:]), int(size or 0), skip)
+
+    def check(self, fp16: bool) -> None:
+        """Raises ImportFailure for bf16 in a graph that computes in fp16."""
+        if fp16 and self.bits == 16:
+            raise ImportFailure(
+                "--quantize bf16 requires layers that compute in float32, because bfloat16 "
+                "values may exceed the range of float16. Remove --fp16 or --quantize bf16."
+            )
+
+    def rounded(self, weight: Array) -> QuantizedWeight:
+        """A float matrix, quantized to nearest."""
+        if self.bits == 16:
+            return bfloat16_matrix(weight)
+        return quantize_matrix(weight, self.bits, self.group)
+
+    def skips(self, name: str) -> bool:
+        """Whether a node is excluded."""
+        return any(fnmatchcase(name, pattern) for pattern in self.skip)
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Whether the rows of a matrix divide into groups."""
+        rows, depth = shape
+        return rows > 0 and depth > 0 and depth % (self.group or 1) == 0
+
+
+def quantize_weights(graph: Graph, library: OpLibrary, how: Quantisation) -> None:
+    """Quantizes the constant weights of layers and embeddings to nearest, each weight once.
+
+    Weights whose rows do not divide into groups are kept, and so are fp16 weights for bf16.
+    """
+    done: dict[Tensor, QuantizedWeight] = {}
+    for node in graph.nodes:
+        weight = _weight(library, node)
+        if (
+            weight is None
+            or weight.data is None
+            or how.skips(node.name)
+            or not how.fits(weight.shape)
+            or (how.bits == 16 and weight.dtype is not DType.F32)
+        ):
+            continue
+        if weight not in done:
+            done[weight] = how.rounded(weight.data)
+        use_quantized_weight(library, node, done[weight], weight.name)
+
+
+def _weight(library: OpLibrary, node: Node) -> Tensor | None:
+    value = library.arg(node, _WEIGHT_ARGS[node.op]) if node.op in _WEIGHT_ARGS else None
+    floats = isinstance(value, Tensor) and value.dtype in (DType.F32, DType.F16)
+    return value if floats and isinstance(value, Tensor) else None

@@ -1,0 +1,208 @@
+"""Quantized weight matrices, and the arguments of operators that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spirloom.bfloat16 import bytes_of
+from spirloom.ir import Array, DType, Tensor, constant
+
+# Kernels read groups in 32-bit words.
+_MULTIPLE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedMatrix:
+    """A weight: int8 [rows, depth]. Each group of elements in a row has a scale and, optionally, a
+    zero point and an offset, all stored as [rows, groups]. value = (code - zero point) * scale +
+    offset.
+    """
+
+    values: Array
+    scales: Array
+    zeros: Array | None = None
+    offsets: Array | None = None
+
+    @property
+    def group(self) -> int:
+        """The number of elements of a group."""
+        groups = max(self.scales.shape[1], 1)
+        return int(self.values.shape[1] // groups)
+
+    @property
+    def bits(self) -> int:
+        """The bits that a code needs: 4 or 8."""
+        even = self.values.shape[1] % 2 == 0
+        small = even and self.values.size > 0 and self.values.min() >= -8 and self.values.max() <= 7
+        return 4 if small else 8
+
+    @property
+    def kind(self) -> str:
+        """The suffix of operators that accept this format."""
+        return f"q{self.bits}"
+
+    def rows(self, index: slice | Array) -> QuantizedMatrix:
+        """A subset of the rows."""
+        zeros, offsets = (None if t is None else t[index] for t in (self.zeros, self.offsets))
+        return QuantizedMatrix(self.values[index], self.scales[index], zeros, offsets)
+
+    def floats(self) -> Array:
+        """The dequantized matrix, float32 [rows, depth]."""
+        rows, depth = self.values.shape
+        groups = self.values.astype(np.float32).reshape(rows, -1, self.group)
+        if self.zeros is not None:
+            groups -= self.zeros[..., None]
+        groups *= self.scales.astype(np.float32)[..., None]
+        if self.offsets is not None:
+            groups += self.offsets.astype(np.float32)[..., None]
+        return groups.reshape(rows, depth)
+
+    def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
+        """The arguments of a layer with `bits`-bit weights and an input x of `dtype`."""
+        values = pack_int4(self.values) if self.bits == 4 else self.values
+        scales = fp16_if_exact(self.scales.T)
+        return {
+            "weight": constant(name, np.ascontiguousarray(values)),
+            "scales": constant(f"{name}.scales", scales),
+            "group": self.group,
+            "zeros": None if self.zeros is None else constant(f"{name}.zeros", self.zeros.T),
+            "offsets": None
+            if self.offsets is None
+            else constant(f"{name}.offsets", self.offsets.T.astype(dtype.numpy, order="C")),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BFloat16Matrix:
+    """A bfloat16 weight: uint8 [rows, 2 depth], two consecutive bytes per value."""
+
+    bytes: Array
+    kind = "bf16"
+
+    def arguments(self, name: str, dtype: DType = DType.F32) -> dict[str, Tensor | int | None]:
+        """The arguments of a layer with a float32 input x."""
+        assert dtype is DType.F32
+        return {"weight": constant(name, self.bytes)}
+
+
+# The formats of a quantized weight.
+QuantizedWeight = QuantizedMatrix | BFloat16Matrix
+
+
+def embedding_arguments(
+    arguments: Mapping[str, Tensor | int | None], dtype: DType
+) -> dict[str, Tensor | int | str | None]:
+    """The arguments of an embedding (with results of `dtype`), from those of a layer with the same
+    weight. Weights with zero points are not supported.
+    """
+    assert arguments.get("zeros") is None
+    kept: dict[str, Tensor | int | str | None] = {**arguments}
+    if "scales" in kept:
+        del kept["zeros"]
+        kept |= {"by_column": True, "dtype": str(dtype)}
+    return kept
+
+
+def from_codes(values: Array, scale: Array, zero: Array) -> QuantizedMatrix | None:
+    """From integer codes [rows, depth], and scales and zero points of shape [row blocks, groups].
+
+    None for unsupported formats: ragged groups, or codes or zero points beyond int8.
+    """
+    rows, depth = values.shape
+    blocks, groups = scale.shape
+    if min(rows, depth, blocks, groups) < 1 or rows % blocks or depth % groups:
+        return None
+    if groups > 1 and depth // groups % _MULTIPLE:
+        return None
+    wide, zero = values.astype(np.int32), zero.astype(np.int32)
+    if values.dtype == np.uint8:  # centered on the range in use
+        middle = 8 if wide.max() <= 15 and zero.max() <= 15 else 128
+        wide, zero = wide - middle, zero - middle
+    if zero.min() < -128 or zero.max() > 127:
+        return None
+    repeats = rows // blocks
+    zeros = np.repeat(zero, repeats, axis=0).astype(np.int8) if zero.any() else None
+    return QuantizedMatrix(wide.astype(np.int8), np.repeat(scale, repeats, axis=0), zeros)
+
+
+def pack_int4(values: Array) -> Array:
+    """Packs two int4 values per byte, the first in the low nibble."""
+    nibbles = (values + 8).astype(np.uint8)
+    return np.asarray(nibbles[:, 0::2] | nibbles[:, 1::2] << 4)
+
+
+def fp16_if_exact(scales: Array) -> Array:
+    """The scales as float16 if that is exact, otherwise as float32."""
+    wide: Array = np.ascontiguousarray(scales, np.float32)
+    with np.errstate(over="ignore"):
+        rounded: Array = wide.astype(np.float16)
+    return rounded if np.array_equal(rounded.astype(np.float32), wide) else wide
+
+
+def bfloat16_matrix(weight: Array) -> BFloat16Matrix:
+    """A float matrix rounded to bfloat16."""
+    return BFloat16Matrix(bytes_of(weight))
+
+
+def quantize_matrix(weight: Array, bits: int, group: int) -> QuantizedMatrix:
+    """Quantizes a float matrix in groups of a row. With `group` 0, a group is a row.
+
+    The scale maps the element of maximum magnitude to an end of the range.
+    """
+    rows, depth = weight.shape
+    size = group or depth
+    wide = weight.astype(np.float32).reshape(rows, depth // size, size)
+    farthest = np.take_along_axis(wide, np.abs(wide).argmax(axis=-1)[..., None], axis=-1)
+    scales = farthest / -8 if bits == 4 else np.abs(farthest) / 127
+    scales = fp16_scales(scales)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.where(scales == 0, 0, np.rint(wide / scales))
+    values = np.clip(steps, -8 if bits == 4 else -127, 7 if bits == 4 else 127)
+    return QuantizedMatrix(values.reshape(rows, depth).astype(np.int8), scales[..., 0], None)
+
+
+def fp16_scales(scales: Array) -> Array:
+    """The scales rounded to float16 (returned as float32), if the error in the norm is within
+    float16 precision. Small subnormal scales next to larger ones are then rounded too.
+    """
+    wide = scales.astype(np.float32)
+    with np.errstate(over="ignore"):
+        rounded = wide.astype(np.float16).astype(np.float32)
+    error, size = (np.linalg.norm(t.astype(np.float64)) for t in (rounded - wide, wide))
+    return rounded if error <= size * 2.0**-11 else wide
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """A weight: int8 [filters, …]. Each filter has a scale and, optionally, a zero point."""
+
+    values: Array
+    scales: Array
+    zeros: Array | None
+
+    def arguments(self) -> dict[str, Tensor | None]:
+        """The arguments of an integer layer."""
+        return {
+            "weight": constant("weight", self.values),
+            "scales": constant("weight.scales", self.scales),
+            "zeros": None if self.zeros is None else constant("weight.zeros", self.zeros),
+        }
+
+
+def filters_of(values: Array, scale: Array, zero: Array) -> Filters | None:
+    """Filters of int8 or uint8, with one scale and zero point or one for each filter. None if the
+    sizes differ or a scale is not a positive finite number.
+    """
+    count = len(values)
+    if scale.size not in (1, count) or zero.size not in (1, count):
+        return None
+    if not np.isfinite(scale).all() or not (scale > 0).all():
+        return None
+    middle = 128 if values.dtype == np.uint8 else 0
+    codes = (values.astype(np.int16) - middle).astype(np.int8)
+    zeros = np.broadcast_to(zero.astype(np.int32) - middle, (count,))
+    scales = np.broadcast_to(scale.astype(np.float32), (count,))
+    return Filters(codes, scales, zeros if zeros.any() else None)

@@ -1,0 +1,205 @@
+"""spirloom.torch.export and export_methods: PyTorch modules become graph files, in this process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spirloom.errors import ImportFailure
+from spirloom.ir import Graph
+from spirloom.ops import OpLibrary
+from spirloom.torch.in_place import updates_of
+from spirloom.torch.options import Options
+from spirloom.torch.program import Program
+
+
+def export(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    output: str | Path | None = None,
+    dynamic_shapes: Any = None,
+    dims: Mapping[str, int | tuple[int, int]] | None = None,
+    ranges: Mapping[str, tuple[int, int]] | None = None,
+    fp16: bool = False,
+    spec_dirs: Sequence[str | Path] = (),
+    strip: bool = False,
+    quantize: str = "",
+) -> bytes:
+    """The graph file (.slg) of a module called with these arguments; also written to `output`.
+
+    `dynamic_shapes` is torch.export's: the sizes that it leaves open are left to each run, within
+    its bounds or those of `dims`. `ranges` has the numbers between which int64 inputs lie. Nodes
+    have the lines of the module's code that they come from, but with `strip`. `quantize` rounds
+    weights, as the option of `spirloom import` does: "int4:32", "bf16".
+    Raises ImportFailure, which lists every node that cannot be imported.
+    """
+    from spirloom import graph_file
+    from spirloom.torch.options import Options
+
+    library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
+    exported = decompose(exported_of(module, args, kwargs, dynamic_shapes), library)
+    options = Options.of(dims or {}, ranges or {}, fp16, strip, quantize)
+    graph = graph_of(program_of(exported), library, options)
+    if output is not None:
+        graph_file.save(graph, Path(output))
+    return graph_file.to_bytes(graph)
+
+
+def decompose(exported: Any, library: OpLibrary | None = None) -> Any:
+    """An exported program whose operators are those that Spirloom has, as far as torch can tell.
+
+    What torch.export.save writes of it imports to the same bytes as in process.
+    """
+    return exported.run_decompositions(decompositions(library or OpLibrary()))
+
+
+def decompositions(library: OpLibrary) -> Any:
+    """torch's table of them, without those of operators that Spirloom has."""
+    import torch
+
+    from spirloom.torch.rules import handles
+
+    table = torch.export.default_decompositions()
+    for op in list(table.keys()):
+        if handles(_name(op), library):
+            table.pop(op)
+    return table
+
+
+def program_of(exported: Any) -> Program:
+    """A torch.export.ExportedProgram in the form that archives are read to."""
+    from spirloom.torch.exported_program import read_exported
+
+    return read_exported(exported)
+
+
+def graph_of(program: Program, library: OpLibrary, options: Any) -> Graph:
+    """The optimised graph of a program."""
+    from spirloom.torch.build import build
+
+    return build(program, library, options)
+
+
+def exported_of(module: Any, args: Sequence[Any], kwargs: Any, dynamic_shapes: Any) -> Any:
+    """What torch.export makes of a module; an exported program as it is."""
+    import torch
+
+    if isinstance(module, torch.export.ExportedProgram):
+        return module
+    with torch.no_grad():
+        return torch.export.export(
+            module, tuple(args), dict(kwargs or {}), dynamic_shapes=dynamic_shapes, strict=False
+        )
+
+
+def _name(op: Any) -> str:
+    from spirloom.torch.archived_program import target_name
+
+    return target_name(str(op))
+
+
+def export_methods(
+    module: Any,
+    methods: Mapping[str, tuple[Sequence[Any], Any]],
+    *,
+    output: str | Path | None = None,
+    dims: Mapping[str, int | tuple[int, int]] | None = None,
+    ranges: Mapping[str, tuple[int, int]] | None = None,
+    fp16: bool = False,
+    spec_dirs: Sequence[str | Path] = (),
+    strip: bool = False,
+) -> bytes:
+    """The graph file of several methods of a module, over one set of weights and states.
+
+    `methods` has for each name the arguments and torch.export's `dynamic_shapes`, or None. A method
+    is the module's of that name, else its forward(). Buffers that any of them changes are states of
+    all. Otherwise as export(), with `dims` and `ranges` for those methods that have such names.
+    """
+    from spirloom import graph_file
+
+    library = OpLibrary.with_dirs([Path(folder) for folder in spec_dirs])
+    programs = {
+        name: program_of(decompose(exported_method(module, name, args, shapes), library))
+        for name, (args, shapes) in methods.items()
+    }
+    graphs = graphs_of(programs, library, dims or {}, ranges or {}, fp16, strip)
+    if output is not None:
+        graph_file.save(graphs, Path(output))
+    return graph_file.to_bytes(*graphs)
+
+
+def exported_method(module: Any, name: str, args: Sequence[Any], dynamic_shapes: Any) -> Any:
+    """What torch.export makes of a module's method of this name, or of its forward()."""
+    with _as_forward(module, name):
+        return exported_of(module, args, None, dynamic_shapes)
+
+
+@contextmanager
+def _as_forward(module: Any, name: str) -> Iterator[None]:
+    """The module with that method in the place of forward(), which is all that is exported.
+
+    Not within the method, which may call the module itself.
+    """
+    method: Any = getattr(module, name, None)
+    if not callable(method) or name == "forward":
+        yield
+        return
+    own = {key: value for key, value in module.__dict__.items() if key == "forward"}
+
+    @functools.wraps(method)
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        with _forward(module, own):
+            return method(*args, **kwargs)
+
+    with _forward(module, {"forward": forward}):
+        yield
+
+
+@contextmanager
+def _forward(module: Any, attributes: dict[str, Any]) -> Iterator[None]:
+    """The module with this forward() of its own, or with its class's."""
+    before = module.__dict__.pop("forward", None)
+    module.__dict__.update(attributes)
+    try:
+        yield
+    finally:
+        module.__dict__.pop("forward", None)
+        if before is not None:
+            module.__dict__["forward"] = before
+
+
+def graphs_of(
+    programs: Mapping[str, Program],
+    library: OpLibrary,
+    dims: Mapping[str, int | tuple[int, int]],
+    ranges: Mapping[str, tuple[int, int]],
+    fp16: bool,
+    strip: bool,
+) -> list[Graph]:
+    """The graphs of the programs, each with the options whose names it knows."""
+    states = frozenset(name for p in programs.values() for name in updates_of(p))
+    known = {name: _names(program, states) for name, program in programs.items()}
+    for given in (*dims, *ranges):
+        if not any(given in names for names in known.values()):
+            raise ImportFailure(f"No method has a size, an input or a state named '{given}'.")
+    graphs = []
+    for name, program in programs.items():
+        own_dims = {key: value for key, value in dims.items() if key in known[name]}
+        own_ranges = {key: value for key, value in ranges.items() if key in known[name]}
+        options = Options.of(own_dims, own_ranges, fp16, strip)
+        graph = graph_of(replace(program, kept=states), library, options)
+        graph.name = name
+        graphs.append(graph)
+    return graphs
+
+
+def _names(program: Program, states: frozenset[str]) -> set[str]:
+    inputs = {given.name for given in program.inputs}
+    weights = {given.target for given in program.inputs} & states
+    return {*program.symbols, *inputs, *weights}

@@ -1,0 +1,128 @@
+"""Import rules of elementwise operators, and torch operators renamed to specs' names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spirloom.ir import Tensor
+from spirloom.torch.context import CallContext
+from spirloom.torch.rules.registry import imports
+from spirloom.torch.values import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """Our operator, what its arguments are called that torch names otherwise, and fixed ones."""
+
+    op: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Item] = field(default_factory=dict)
+
+
+RENAMES: dict[str, Rename] = {
+    "aten.__and__.Tensor": Rename("aten.bitwise_and.Tensor"),
+    "aten.__or__.Tensor": Rename("aten.bitwise_or.Tensor"),
+    "aten.__xor__.Tensor": Rename("aten.bitwise_xor.Tensor"),
+    "aten.__lshift__.Tensor": Rename("aten.bitwise_left_shift.Tensor"),
+    "aten.__rshift__.Tensor": Rename("aten.bitwise_right_shift.Tensor"),
+    "aten.__and__.Scalar": Rename("aten.bitwise_and.Tensor"),
+    "aten.__or__.Scalar": Rename("aten.bitwise_or.Tensor"),
+    "aten.__xor__.Scalar": Rename("aten.bitwise_xor.Tensor"),
+    "aten.__lshift__.Scalar": Rename("aten.bitwise_left_shift.Tensor"),
+    "aten.__rshift__.Scalar": Rename("aten.bitwise_right_shift.Tensor"),
+    "aten.true_divide.Tensor": Rename("aten.div.Tensor"),
+    "aten.true_divide.Scalar": Rename("aten.div.Tensor"),
+    "aten.divide.Tensor": Rename("aten.div.Tensor"),
+    "aten.divide.Scalar": Rename("aten.div.Tensor"),
+    "aten.divide.Tensor_mode": Rename("aten.div.Tensor_mode"),
+    "aten.multiply.Tensor": Rename("aten.mul.Tensor"),
+    "aten.multiply.Scalar": Rename("aten.mul.Tensor"),
+    "aten.subtract.Tensor": Rename("aten.sub.Tensor"),
+    "aten.subtract.Scalar": Rename("aten.sub.Tensor"),
+    "aten.greater.Tensor": Rename("aten.gt.Tensor"),
+    "aten.greater_equal.Tensor": Rename("aten.ge.Tensor"),
+    "aten.less.Tensor": Rename("aten.lt.Tensor"),
+    "aten.less_equal.Tensor": Rename("aten.le.Tensor"),
+    "aten.not_equal.Tensor": Rename("aten.ne.Tensor"),
+    "aten.arctan2": Rename("aten.atan2"),
+    "aten.negative": Rename("aten.neg"),
+    "aten.absolute": Rename("aten.abs"),
+    "aten.special_expit": Rename("aten.sigmoid"),
+    "aten.special_erf": Rename("aten.erf"),
+    "aten.relu6": Rename("aten.hardtanh", fixed={"min_val": 0.0, "max_val": 6.0}),
+    "aten.grid_sampler": Rename("aten.grid_sampler_2d"),
+    "aten.concat": Rename("aten.cat"),
+    "aten.concatenate": Rename("aten.cat"),
+    "aten.special_logit": Rename("aten.logit"),
+    "aten.fix": Rename("aten.trunc"),
+}
+
+
+@imports("aten.rsub.Scalar", "aten.rsub.Tensor")
+def rsub(ctx: CallContext) -> Item:
+    """The second less the first."""
+    if ctx.number("alpha", 1) != 1:
+        scaled = ctx.apply("aten.mul.Tensor", a=ctx.value("self"), b=ctx.number("alpha", 1))
+        return ctx.apply("aten.sub.Tensor", a=ctx.args["other"], b=scaled)
+    return ctx.apply("aten.sub.Tensor", a=ctx.args["other"], b=ctx.value("self"))
+
+
+@imports("aten.clamp_min", "aten.clamp_max", "aten.clamp", "aten.clip")
+def clamp(ctx: CallContext) -> Item:
+    """Between numbers, either of which may be absent."""
+    given = {n: ctx.number(n, 0) for n in ("min", "max") if ctx.has(n)}
+    return ctx.apply("aten.clamp", x=ctx.value("self"), **given)
+
+
+@imports("aten.clamp.Tensor", "aten.clamp_min.Tensor", "aten.clamp_max.Tensor")
+def clamp_tensor(ctx: CallContext) -> Item:
+    """Between tensors, either of which may be absent."""
+    x: Item = ctx.value("self")
+    if ctx.has("min") and ctx.has("max") and ctx.target == "aten.clamp.Tensor":
+        names = ctx.applier.library.arg_names("aten.clamp.Tensor")
+        limits = zip(names[1:], (ctx.value("min"), ctx.value("max")), strict=True)
+        return ctx.apply("aten.clamp.Tensor", x=x, **dict(limits))
+    if ctx.has("min"):
+        x = ctx.apply("aten.maximum", a=x, b=ctx.value("min"))
+    return ctx.apply("aten.minimum", a=x, b=ctx.value("max")) if ctx.has("max") else x
+
+
+@imports("aten.where.ScalarSelf", "aten.where.ScalarOther", "aten.where.Scalar",
+         "aten.where.self")  # fmt: skip
+def where(ctx: CallContext) -> Item:
+    """The elements of one or the other."""
+    condition = ctx.cast(ctx.value("condition"), np.dtype(np.bool_))
+    a, b = (ctx.cast(ctx.args[n], ctx.out_dtype()) for n in ("self", "other"))
+    return ctx.apply("aten.where.self", condition=condition, a=a, b=b)
+
+
+@imports("aten.masked_fill.Tensor", "aten.masked_fill.Scalar")
+def masked_fill(ctx: CallContext) -> Item:
+    """A number where the mask says so."""
+    x, mask, value = ctx.value("self"), ctx.value("mask"), ctx.args["value"]
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0].item()
+    mask = ctx.cast(mask, np.dtype(np.bool_))
+    if isinstance(value, Tensor):
+        filled = ctx.cast(value, ctx.out_dtype())
+        return ctx.apply("aten.where.self", condition=mask, a=filled, b=x)
+    return ctx.apply("aten.masked_fill.Scalar", a=x, b=mask, value=value)
+
+
+@imports("aten.pow.Tensor_Scalar")
+def power(ctx: CallContext) -> Item:
+    """Whole numbers stay whole."""
+    x, exponent = ctx.value("self"), ctx.number("exponent", 2)
+    if ctx.out_dtype().kind in "iu":
+        return ctx.apply("aten.pow.Tensor_Tensor", a=x, b=ctx.filled(exponent, ()))
+    return ctx.apply("aten.pow.Tensor_Scalar", x=x, exponent=float(exponent))
+
+
+@imports("aten.isin.Tensor_Scalar")
+def isin(ctx: CallContext) -> Item:
+    """Whether it is that number."""
+    op = "aten.ne.Tensor" if ctx.flag("invert") else "aten.eq.Tensor"
+    return ctx.apply(op, a=ctx.value("elements"), b=ctx.args["test_element"])

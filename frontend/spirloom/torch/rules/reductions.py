@@ -1,0 +1,119 @@
+"""Reductions, over some dimensions or all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spirloom.builder import Value
+from spirloom.torch.context import CallContext
+from spirloom.torch.rules.registry import Several, imports
+from spirloom.torch.values import Item
+
+_ALL = {
+    "aten.mean": "aten.mean.dim",
+    "aten.sum": "aten.sum.dim_IntList",
+    "aten.max": "aten.amax",
+    "aten.min": "aten.amin",
+    "aten.any": "aten.any.dims",
+    "aten.all": "aten.all.dims",
+    "aten.prod": "aten.prod.dim_int",
+    "aten.mean.dim": "aten.mean.dim",
+    "aten.sum.dim_IntList": "aten.sum.dim_IntList",
+    "aten.amax": "aten.amax",
+    "aten.amin": "aten.amin",
+    "aten.any.dims": "aten.any.dims",
+    "aten.all.dims": "aten.all.dims",
+    "aten.any.dim": "aten.any.dims",
+    "aten.all.dim": "aten.all.dims",
+    "aten.prod.dim_int": "aten.prod.dim_int",
+    "aten.nansum": "aten.nansum",
+    "aten.count_nonzero": "aten.count_nonzero.dim_IntList",
+    "aten.count_nonzero.dim_IntList": "aten.count_nonzero.dim_IntList",
+    "aten.logsumexp": "aten.logsumexp",
+}
+
+
+@imports(*_ALL)
+def reduced(ctx: CallContext) -> Item:
+    """Over dims, none of them meaning all."""
+    x = _input(ctx)
+    if not x.shape:  # of one element, each of these is it or a fact about it
+        x = ctx.reshaped(x, (1,))
+    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
+    keep = ctx.flag("keepdim")
+    found = ctx.applier.apply(_ALL[ctx.target], {"x": x, "dim": dims, "keepdim": keep},
+                              ctx.dtypes, ())[0]  # fmt: skip
+    return ctx.reshaped(found, ctx.shape())
+
+
+def _input(ctx: CallContext) -> Value:
+    """In the type that the call asks to compute in."""
+    x = ctx.value("self")
+    wanted = ctx.dtype()
+    return x if wanted is None else ctx.cast(x, wanted)
+
+
+@imports("aten.var", "aten.var.dim", "aten.var.correction", "aten.std", "aten.std.dim",
+         "aten.std.correction")  # fmt: skip
+def spread(ctx: CallContext) -> Item:
+    """Variance or standard deviation."""
+    return _spread(ctx, f"{'.'.join(ctx.target.split('.')[:2])}.correction", ctx.shape())
+
+
+def _spread(ctx: CallContext, op: str, shape: tuple[int, ...]) -> Value:
+    x = ctx.value("self")
+    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
+    correction = ctx.number("correction", float(ctx.flag("unbiased", True)))
+    found = ctx.applier.apply(
+        op,
+        {"x": x, "dim": dims, "keepdim": ctx.flag("keepdim"), "correction": float(correction)},
+        ctx.dtypes[:1],
+        (),
+    )[0]
+    return ctx.reshaped(found, shape)
+
+
+@imports("aten.var_mean", "aten.var_mean.dim", "aten.var_mean.correction")
+def var_mean(ctx: CallContext) -> Item:
+    """Both."""
+    x = ctx.value("self")
+    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
+    variance = _spread(ctx, "aten.var.correction", ctx.shape())
+    mean = ctx.inner("aten.mean.dim", x, dim=dims, keepdim=ctx.flag("keepdim"))
+    return Several((variance, ctx.reshaped(mean, ctx.shape())))
+
+
+@imports("aten.argmax", "aten.argmin")
+def place(ctx: CallContext) -> Item:
+    """Along a dimension, or of all elements in their order."""
+    x = ctx.value("self")
+    dim, keep = ctx.args.get("dim"), ctx.flag("keepdim")
+    if dim is None:
+        x, dim, keep = ctx.reshaped(x, (int(np.prod(x.shape)),)), 0, False
+    return ctx.reshaped(
+        ctx.applier.apply(ctx.target, {"x": x, "dim": dim, "keepdim": keep}, ctx.dtypes, ())[0],
+        ctx.shape(),
+    )
+
+
+@imports("aten.linalg_vector_norm", "aten.norm.ScalarOpt_dim", "aten.norm.Scalar")
+def norm(ctx: CallContext) -> Item:
+    """Over dims, none of them meaning all."""
+    x = _input(ctx)
+    order = ctx.number("ord", ctx.number("p", 2))
+    dims = ctx.integers("dim") or tuple(range(len(x.shape)))
+    found = ctx.applier.apply(
+        "aten.linalg_vector_norm",
+        {"x": x, "dim": dims, "keepdim": ctx.flag("keepdim"), "ord": float(order)},
+        ctx.dtypes,
+        (),
+    )[0]
+    return ctx.reshaped(found, ctx.shape())
+
+
+@imports("aten.max.dim", "aten.min.dim")
+def extreme(ctx: CallContext) -> Item:
+    """The extreme of each row, and its place."""
+    x = ctx.value("self")
+    dim = ctx.axis("dim", len(x.shape))
+    return Several(ctx.apply_all(ctx.target, x=x, dim=dim, keepdim=ctx.flag("keepdim")))

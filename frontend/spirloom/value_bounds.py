@@ -1,0 +1,95 @@
+"""Known bounds of tensor values, and the narrower types that replace unsupported ones (int64)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spirloom import interval
+from spirloom.errors import Unsupported
+from spirloom.interval import EVERYTHING, Interval
+from spirloom.ir import Array, DType
+
+
+def narrow_type(dtype: np.dtype[Any]) -> DType:
+    """The dtype that computes an element type: the type itself, or a 32-bit replacement."""
+    own = DType.of(dtype)
+    if own is not None:
+        return own
+    if dtype.kind not in "iuf":
+        raise Unsupported(f"the element type {dtype} is not supported")
+    return DType.F32 if dtype.kind == "f" else DType.I32
+
+
+def is_wide(dtype: np.dtype[Any]) -> bool:
+    """Whether Spirloom lacks the type and replaces it."""
+    return DType.of(dtype) is None
+
+
+def exact_interval(dtype: np.dtype[Any]) -> Interval:
+    """The values for which the replacement type computes the same results."""
+    if dtype.kind == "f":
+        return Interval(-(1 << 24), 1 << 24)
+    own, ours = (interval.of_type(d) for d in (dtype, DType.I32.numpy))
+    return Interval(max(own.low, ours.low), min(own.high, ours.high))
+
+
+def narrowed(values: Array) -> Array:
+    """The same values in a supported type. Raises Unsupported if a value would change."""
+    target = narrow_type(values.dtype).numpy
+    if target == values.dtype:
+        return values
+    with np.errstate(over="ignore"):
+        result = values.astype(target)
+    changed = ~((result == values) | ((result != result) & (values != values)))
+    if changed.any():
+        example = values[changed].flat[0]
+        remedy = "; accept its rounding with --float64-as-float32" if target.kind == "f" else ""
+        raise Unsupported(
+            f"a {values.dtype} constant holds {example}, which {target} cannot hold{remedy}"
+        )
+    return result
+
+
+# Floats beyond these bounds are too coarse to bound integers computed from them.
+_INTEGER_FLOATS = Interval(-(1 << 24), 1 << 24, whole=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange:
+    """The type of a tensor in the model and the range of its values."""
+
+    dtype: np.dtype[Any]
+    bounds: Interval
+
+    @property
+    def exact(self) -> bool:
+        """Whether the replacement type computes the same results."""
+        return not is_wide(self.dtype) or self.bounds.within(exact_interval(self.dtype))
+
+
+def known_of(ours: DType, dtype: np.dtype[Any] | None, bounds: Interval) -> ValueRange:
+    """The range of an output. `dtype` is its type in the model, if it differs from `ours`."""
+    if dtype is not None and is_wide(dtype):
+        return ValueRange(dtype, bounds)
+    limits = interval.of_type(ours.numpy) if ours.numpy.kind != "f" else _INTEGER_FLOATS
+    return ValueRange(ours.numpy, bounds if bounds.within(limits) else interval.of_type(ours.numpy))
+
+
+def reason_against(name: str, ours: DType, facts: ValueRange) -> str:
+    """Why a tensor with this range cannot be computed in our type, and the remedy."""
+    if facts.dtype.kind == "f":
+        return (
+            f"'{name}' is {facts.dtype}, which Spirloom computes in {ours.long_name}; the "
+            "results may differ. Accept the rounding with --float64-as-float32"
+        )
+    found = "has no known bounds"
+    if facts.bounds != EVERYTHING:
+        found = f"is only known to be {facts.bounds}"
+    return (
+        f"'{name}' is {facts.dtype} and {found}, but its replacement {ours.long_name} holds "
+        f"{exact_interval(facts.dtype)}; state smaller bounds of the model's inputs with "
+        "--range NAME=LOW..HIGH"
+    )

@@ -1,0 +1,1 @@
+"""The documentation site: pages generated from sources, and the Sphinx build around them."""

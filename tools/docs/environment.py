@@ -1,0 +1,115 @@
+"""The page of environment variables: the descriptions here, checked against the sources."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.docs.page import ROOT, code, table, write_if_changed
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An environment variable, by who reads it."""
+
+    name: str
+    description: str  # Markdown
+
+
+RUNTIME = (
+    Variable(
+        "SPIRLOOM_DEVICE",
+        "The Vulkan device: an index or an id of `spirloom-run --list-devices` (`uuid:…`, "
+        "`luid:…`, `pci:0000:01:00.0`), or a part of its name. Used if the program selects none. "
+        "Default: the first of discrete, integrated, other, CPU.",
+    ),
+    Variable(
+        "SPIRLOOM_LIBRARY",
+        "Python: path of `libspirloom.so`, instead of the one in the wheel or the build tree.",
+    ),
+    Variable(
+        "SPIRLOOM_SHADERS",
+        "Python: path of the shader library (`.slpack`) that belongs to `SPIRLOOM_LIBRARY`.",
+    ),
+    Variable(
+        "SPIRLOOM_EXECUTORCH_LIBRARY",
+        "Python: path of `libspirloom_executorch.so`, instead of the one in the wheel or the "
+        "build tree.",
+    ),
+    Variable(
+        "SPIRLOOM_API_KEY",
+        "`spirloom serve`: the key that clients must send; other users of the machine cannot see "
+        "it, in contrast to `--api-key`.",
+    ),
+    Variable(
+        "XDG_DATA_DIRS",
+        "`spirloom doctor`: where Vulkan drivers and layers are registered. Default: "
+        "`/usr/local/share:/usr/share`.",
+    ),
+    Variable(
+        "XDG_CACHE_HOME",
+        "Parent of the cache directory `spirloom`, which holds pipelines, tuning results and "
+        "measured peaks. Default: `~/.cache`.",
+    ),
+)
+
+TESTS = (
+    Variable(
+        "SPIRLOOM_CASE_VALIDATION",
+        "`op_tests`: `0` runs the operator cases without the Vulkan validation layers.",
+    ),
+    Variable(
+        "SPIRLOOM_FAULTS",
+        "`faults_test`: `all` fails every Vulkan call with each of its errors; by default a "
+        "selection.",
+    ),
+    Variable(
+        "SPIRLOOM_BUILD",
+        "Tests and benchmarks in Python: the build directory. Default: `build/release`.",
+    ),
+    Variable(
+        "SPIRLOOM_SHADERC",
+        "`tools.sweep`: path of `spirloom-shaderc`, instead of the one in the build directory.",
+    ),
+)
+
+_SOURCES = ("runtime", "llm", "tools", "integrations", "frontend", "codegen", "compiler", "tests",
+            "benchmarks", "examples")  # fmt: skip
+_QUOTED = re.compile(r"[\"']((?:SPIRLOOM|XDG)_[A-Z0-9_]+)[\"']")
+_READS = re.compile(r"getenv|environ|VARIABLE")
+
+
+def variables_of_sources() -> set[str]:
+    """The names that C++ and Python sources read from the environment."""
+    found: set[str] = set()
+    for directory in _SOURCES:
+        for path in sorted((ROOT / directory).rglob("*")):
+            if path.suffix not in {".py", ".cpp", ".h"} or "docs" in path.parts:
+                continue
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if _READS.search(line):
+                    found.update(_QUOTED.findall(line))
+    return found
+
+
+def check() -> list[str]:
+    """Variables without a description, and descriptions of variables that nothing reads."""
+    known = {variable.name for variable in (*RUNTIME, *TESTS)}
+    read = variables_of_sources()
+    missing = [f"{name} has no description in tools/docs/environment.py." for name in read - known]
+    unused = [f"Nothing reads {name} (tools/docs/environment.py)." for name in known - read]
+    return sorted([*missing, *unused])
+
+
+def write_pages(out: Path) -> None:
+    """environment-variables.md: two tables. Raises ValueError for what check() reports."""
+    if problems := check():
+        raise ValueError("\n".join(problems))
+    parts = ["## Programs and libraries\n", _table(RUNTIME), "## Tests and tools\n", _table(TESTS)]
+    write_if_changed(out / "environment-variables.md", "\n".join(parts))
+
+
+def _table(variables: tuple[Variable, ...]) -> str:
+    rows = ([code(variable.name), variable.description] for variable in variables)
+    return table(["Variable", "Meaning"], rows)

@@ -1,0 +1,172 @@
+"""The page of the template library: each file of templates/glsl/**/lib from its own comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.docs.page import ROOT, code, table, write_if_changed
+
+TEMPLATES = ROOT / "templates" / "glsl"
+
+_HEADER = re.compile(r"\A\s*\{#-?\s*(.*?)\s*-?#\}", re.DOTALL)
+_MACRO = re.compile(
+    r"(?:\{#-?\s*((?:(?!#\}).)*?)\s*-?#\}\s*)?\{%-?\s*macro\s+(\w+)\(([^)]*)\)", re.DOTALL
+)
+_FUNCTION = re.compile(
+    r"^(?P<comment>(?://[^\n]*\n)*)"
+    r"(?P<type>(?:\{\{[^}\n]*\}\}|[A-Za-z_]\w*)) (?P<name>(?:\w|\{\{[^}\n]*\}\})+)"
+    r"\((?P<arguments>[^;\n]*)\) \{",
+    re.MULTILINE,
+)
+_SETTING = re.compile(r"\{%-?\s*set\s+(\w+)\s*=\s*(\w+)\s*\|\s*default\(([^%]*)\)\s*-?%\}")
+_INCLUDE = re.compile(r"\{%-?\s*(?:include|from|import|extends)\s+\"([^\"]+)\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template, with the names that others include it by."""
+
+    path: Path
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(TEMPLATES).as_posix()
+
+    @property
+    def is_library(self) -> bool:
+        return "lib" in self.path.relative_to(TEMPLATES).parts[:-1]
+
+    def includes(self) -> list[str]:
+        return sorted(set(_INCLUDE.findall(self.text)) - {self.name})
+
+
+def read_templates() -> list[Template]:
+    """All templates, in order of path."""
+    paths = sorted(TEMPLATES.rglob("*.glsl.j2"))
+    return [Template(path, path.read_text(encoding="utf-8")) for path in paths]
+
+
+def comment_markdown(text: str) -> str:
+    """A template's comment as Markdown: lines that are indented are code."""
+    parts: list[str] = []
+    in_code = False
+    for line in text.split("\n"):
+        is_code = line.startswith("  ") or (in_code and not line.strip())
+        if is_code != in_code:
+            parts.append("\n```text" if is_code else "```\n")
+            in_code = is_code
+        parts.append(line if is_code else _prose(line))
+    if in_code:
+        parts.append("```")
+    return "\n".join(parts).replace("\n\n```\n", "\n```\n")
+
+
+def _prose(line: str) -> str:
+    """Names such as `x_at4` and `NAME_load(i)` as code; nothing else is markup."""
+    pieces = re.split(r"(`[^`]*`)", line)
+    for i in range(0, len(pieces), 2):
+        text = re.sub(r"([\\*<>{}|])", r"\\\1", pieces[i])
+        text = re.sub(r"\b([A-Za-z]\w*_\w+(?:\([^()]*\))?|\w+\([\w, ]*\))", r"`\1`", text)
+        pieces[i] = text
+    return "".join(pieces)
+
+
+def write_pages(out: Path) -> None:
+    """template-library.md: a section for each file of the library."""
+    templates = read_templates()
+    library = [template for template in templates if template.is_library]
+    overview = table(
+        ["File", "Contents"],
+        ([f"[{code(t.name)}](#{_anchor(t)})", _summary(t)] for t in library),
+    )
+    sections = (_section(template, templates) for template in library)
+    write_if_changed(out / "template-library.md", "\n".join([overview, *sections]))
+
+
+def _anchor(template: Template) -> str:
+    """The anchor that MyST gives the heading of the file."""
+    return re.sub(r"[^\w -]", "", template.name.lower())
+
+
+def _summary(template: Template) -> str:
+    """The first sentence of the file's comment."""
+    header = _HEADER.match(template.text)
+    text = " ".join(header[1].split()) if header else ""
+    first = re.split(r"(?<=[.;])\s", text)[0].rstrip(":;")
+    return _prose(first if len(first) < 160 else first.split(":")[0])
+
+
+def _section(template: Template, templates: list[Template]) -> str:
+    parts = [f"## {template.name}\n"]
+    if header := _HEADER.match(template.text):
+        parts.append(comment_markdown(header[1]) + "\n")
+    if settings := list(_settings(template)):
+        parts.append("**Set before including:**\n")
+        parts.append(table(["Variable", "Default"], settings))
+    if functions := list(_functions(template)):
+        parts.append("**Functions and macros:**\n")
+        parts.append(table(["Name", "Description"], functions))
+    sidecar = template.path.with_name(template.path.name.removesuffix(".glsl.j2") + ".yaml")
+    if sidecar.exists():
+        text = sidecar.read_text(encoding="utf-8")
+        parts.append(f"**Kernel defaults** (`{sidecar.relative_to(TEMPLATES).as_posix()}`):\n")
+        parts.append(f"```yaml\n{text}```\n")
+    parts.append(_example(template, templates))
+    return "\n".join(parts)
+
+
+def _settings(template: Template) -> Iterator[list[str]]:
+    for name, source, default in _SETTING.findall(template.text):
+        yield [code(source), code(default) if name else ""]
+
+
+def _functions(template: Template) -> Iterator[list[str]]:
+    for found in _FUNCTION.finditer(template.text):
+        comment = " ".join(line[2:].strip() for line in found["comment"].splitlines())
+        signature = f"{found['type']} {found['name']}({found['arguments']})"
+        yield [code(signature), _prose(comment)]
+    for comment, name, arguments in _MACRO.findall(template.text):
+        yield [f"macro {code(f'{name}({arguments})')}", _prose(" ".join(comment.split()))]
+
+
+def _example(template: Template, templates: list[Template]) -> str:
+    """The includes of the file, and the shortest template that includes it."""
+    users = sorted(
+        (t for t in templates if template.name in _INCLUDE.findall(t.text)),
+        key=lambda t: (t.is_library, len(t.text), t.name),
+    )
+    if not users:
+        return ""
+    lines = users[0].text.split("\n")
+    own = {found["name"] for found in _FUNCTION.finditer(template.text)}
+    own |= {name for _, name, _ in _MACRO.findall(template.text)}
+    first = next(i for i, line in enumerate(lines) if f'"{template.name}"' in line)
+    called = next(
+        (
+            i
+            for i in range(len(lines))
+            if any(re.search(rf"\b{re.escape(n)}\(", lines[i]) for n in own)
+        ),
+        None,
+    )
+    shown = _settings_before(lines, first)
+    if called is not None and called != first:
+        shown += ["…", lines[called].strip()]
+    names = ", ".join(code(user.name) for user in users[:8])
+    more = f" and {len(users) - 8} more" if len(users) > 8 else ""
+    return (
+        f"**Example**, from `{users[0].name}`:\n\n```jinja\n" + "\n".join(shown) + "\n```\n\n"
+        f"Included by {names}{more}.\n"
+    )
+
+
+def _settings_before(lines: list[str], index: int) -> list[str]:
+    """The include at `index` with the `set` lines directly above it."""
+    start = index
+    while start > 0 and lines[start - 1].startswith("{% set "):
+        start -= 1
+    return lines[start : index + 1]
