@@ -1,4 +1,4 @@
-"""Includes go one way: rooms.py says what each room of docs/architecture.md may include."""
+"""Includes go one way: rooms.py says what each room of docs/explanation/architecture.md may include."""
 
 import pytest
 
@@ -40,5 +40,5 @@ def test_the_rule_itself(file: str, included: str, allowed: bool) -> None:
 
 
 def test_the_documentation_names_every_room() -> None:
-    text = (rooms.ROOT / "docs/architecture.md").read_text()
+    text = (rooms.ROOT / "docs/explanation/architecture.md").read_text()
     assert not [room for room in rooms.ROOMS if f"`{room}/`" not in text]
